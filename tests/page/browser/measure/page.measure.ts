@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the page: `npm run measure`, on an idle machine. Prints one JSON object.
-import { readFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -17,6 +19,43 @@ afterAll(() => console.log(`\n${JSON.stringify(numbers, null, 2)}`));
 function at(part: number, values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN) * 10) / 10;
+}
+
+// In each frame, looks for new times ("written TIME end") in the text of elements, and measures until they are painted.
+async function watch(player: Player, selector: string): Promise<void> {
+  await player.page.evaluate((selector) => {
+    const seen = new Set<string>();
+    const late: number[] = [];
+    Object.assign(window, { __late: late });
+    // The current content is painted at the end of the frame, and the next task runs after that.
+    const look = (): void => {
+      const texts: string[] = [];
+      const walk = (root: Document | ShadowRoot): void => {
+        for (const one of root.querySelectorAll("*")) {
+          if (one.matches(selector)) texts.push((one.shadowRoot ?? one).textContent ?? "");
+          if (one.shadowRoot !== null) walk(one.shadowRoot);
+        }
+      };
+      walk(document);
+      const times = texts.flatMap((text) => [...text.matchAll(/written ([\d.]+) end/g)].map((match) => match[1]!));
+      const fresh = times.filter((time) => !seen.has(time));
+      for (const one of fresh) seen.add(one);
+      const channel = new MessageChannel();
+      channel.port1.onmessage = () => {
+        const now = performance.timeOrigin + performance.now();
+        for (const one of fresh) late.push(now - Number(one));
+      };
+      channel.port2.postMessage(0);
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  }, selector);
+}
+
+async function watched(player: Player): Promise<unknown> {
+  const late = await player.page.evaluate(() => (window as unknown as { __late: number[] }).__late);
+  expect(late.length).toBeGreaterThan(150);
+  return { count: late.length, median: at(0.5, late), p95: at(0.95, late) };
 }
 
 test("the page's size, each file with gzip", () => {
@@ -53,37 +92,43 @@ test("from a tool's write to the pixel", async ({ stage }) => {
   await player.go("Tools");
   await player.graph.getByRole("link", { name: /^clock running/ }).click();
   await player.tool.getByRole("heading", { name: "clock" }).waitFor();
-  await player.page.evaluate(() => {
-    const seen = new Set<string>();
-    const late: number[] = [];
-    Object.assign(window, { __late: late });
-    // In each frame: the current content is painted at the end of the frame, and the next task runs after that.
-    const look = (): void => {
-      const lines: string[] = [];
-      const walk = (root: Document | ShadowRoot): void => {
-        for (const one of root.querySelectorAll("*")) {
-          if (one.shadowRoot !== null) walk(one.shadowRoot);
-          if (one.getAttribute("role") === "option") lines.push(one.textContent ?? "");
-        }
-      };
-      walk(document);
-      const fresh = lines.map((line) => /written ([\d.]+) end/.exec(line)?.[1]).filter((one): one is string => one !== undefined && !seen.has(one));
-      for (const one of fresh) seen.add(one);
-      const channel = new MessageChannel();
-      channel.port1.onmessage = () => {
-        const now = performance.timeOrigin + performance.now();
-        for (const one of fresh) late.push(now - Number(one));
-      };
-      channel.port2.postMessage(0);
-      requestAnimationFrame(look);
-    };
-    requestAnimationFrame(look);
-  });
+  await watch(player, "[role=option]");
   story.open("watched");
   await player.tool.getByText("Done.").waitFor();
-  const late = await player.page.evaluate(() => (window as unknown as { __late: number[] }).__late);
-  expect(late.length).toBeGreaterThan(150);
-  numbers["write to pixel, ms"] = { lines: late.length, median: at(0.5, late), p95: at(0.95, late) };
+  numbers["write to pixel, ms"] = await watched(player);
+});
+
+test("from a piece of the narrative to the pixel", async ({ stage }) => {
+  const event = (choice: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`;
+  const token = (content: string): string => event({ delta: { content } });
+  const model = createServer((_, response) => {
+    response.socket?.setNoDelay(true);
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.write(token('{"narrative":"'));
+    let left = 80;
+    const timer = setInterval(() => {
+      if (left-- > 0) return void response.write(token(`written ${performance.timeOrigin + performance.now()} end `));
+      clearInterval(timer);
+      response.end(`${token('Done.","tools":[],"choices":[]}')}${event({ delta: {}, finish_reason: "stop" })}data: [DONE]\n\n`);
+    }, 23);
+  });
+  await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
+  const { port } = model.address() as AddressInfo;
+  const story = stage.story({ prompts: [] });
+  appendFileSync(
+    join(story.folder, "story.toml"),
+    `[narrator]\nname = "narratoria.narrator_llm"\n[plugins."narratoria.narrator_llm"]\n` +
+      `base_url = "http://127.0.0.1:${port}/v1"\nmodel = "small"\nformat = "json_schema"\n`,
+  );
+  const player = await stage.play(story);
+  await watch(player, "narratoria-turn");
+  for (let turn = 0; turn < 3; ++turn) {
+    await player.say("go");
+    await player.isDone();
+  }
+  numbers["piece of the narrative to pixel, ms"] = await watched(player);
+  model.closeAllConnections();
+  model.close();
 });
 
 test("from the start of serve to the first paint", async ({ stage }) => {
