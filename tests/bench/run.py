@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the numbers of docs/performance.md, ours and those of the peers.
 
-    tests/bench/run.py                    all rows, ten minutes; writes docs/performance.md
+    tests/bench/run.py                    all rows, fifteen minutes; writes docs/performance.md
     tests/bench/run.py spawn pipeline     these rows; the others stay unchanged
-    tests/bench/run.py --quick            all rows, smaller, in two minutes; only prints
+    tests/bench/run.py --quick            all rows, smaller, in three minutes; only prints
 
 Needs the preset "release", built with Google Benchmark (NARRATORIA_BENCH), ninja and make. The rows
-of Python need the package built for the Python that runs this program. One of them needs a Python
-with the package mcp of PyPI: NARRATORIA_MCP_PYTHON names it, or an environment is made in the build
-folder. Compared programs run in turn, after one round of each to warm up. A ratio is the median of
-the ratios of the rounds, because other load on the machine disturbs both programs of a round. The
-exit status is 1 if a row fails.
+of Python need the package built for the Python that runs this program. Two of them need a Python
+with packages of PyPI: NARRATORIA_MCP_PYTHON and NARRATORIA_FRAMEWORKS_PYTHON name it, or an
+environment is made in the build folder. Compared programs run in turn, after one round of each to
+warm up. A ratio is the median of the ratios of the rounds, because other load on the machine
+disturbs both programs of a round. The exit status is 1 if a row fails.
 """
 
 import argparse
@@ -33,6 +33,7 @@ TREE = Path(__file__).resolve().parents[2]
 PAGE = TREE / "docs/performance.md"
 SCRIPTS = TREE / "tests/bench/python"
 MCP = "mcp==2.3.0"
+FRAMEWORKS = ("langgraph==1.2.24", "langchain-openai==1.7.4", "pydantic-ai-slim[openai]==2.68.0")
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 REQUEST_ID = "6f0c7a52-1d7e-4a0e-9c55-2b9f4a1d8e77"
 
@@ -70,8 +71,9 @@ class Bench:
         text = text.replace(str(self.programs), "$BENCH").replace(str(self.build), "$BUILD")
         text = text.replace(str(self.work), "$WORK").replace(f"{TREE}/", "")
         text = text.replace(sys.executable, "python3")
-        if "NARRATORIA_MCP_PYTHON" in os.environ:
-            text = text.replace(os.environ["NARRATORIA_MCP_PYTHON"], "$NARRATORIA_MCP_PYTHON")
+        for variable in ("NARRATORIA_MCP_PYTHON", "NARRATORIA_FRAMEWORKS_PYTHON"):
+            if variable in os.environ:
+                text = text.replace(os.environ[variable], f"${variable}")
         if text not in self.commands:
             self.commands.append(text)
 
@@ -662,8 +664,8 @@ def python_plan(bench):
                 median(ours / peer for ours, peer in results), "×", rate[0], rate[1], most=1.1)]
 
 
-def mcp_python():
-    """A Python with the reference client of the Model Context Protocol.
+def python_with(variable, folder, packages, modules):
+    """The Python that the variable names, or one with these packages in a folder of build/.
 
     Raises RuntimeError with the reason if there is none.
     """
@@ -676,20 +678,20 @@ def mcp_python():
         if done.returncode != 0:
             raise RuntimeError((done.stderr.strip().splitlines() or ["it failed"])[-1])
 
-    def has_mcp(python):
-        run(python, "-c", "import mcp", seconds=60)
+    def checked(python):
+        run(python, "-c", f"import {modules}", seconds=60)
         return python
 
-    if "NARRATORIA_MCP_PYTHON" in os.environ:
-        return has_mcp(os.environ["NARRATORIA_MCP_PYTHON"])
-    folder = TREE / "build/mcp"
+    if variable in os.environ:
+        return checked(os.environ[variable])
+    folder = TREE / "build" / folder
     python = folder / "bin/python"
     try:
-        return has_mcp(python)
+        return checked(python)
     except RuntimeError:
         run(sys.executable, "-m", "venv", folder, seconds=120)
-        run(python, "-m", "pip", "install", "--quiet", MCP, seconds=300)
-        return has_mcp(python)
+        run(python, "-m", "pip", "install", "--quiet", *packages, seconds=300)
+        return checked(python)
 
 
 def python_tool(bench):
@@ -704,7 +706,7 @@ def python_tool(bench):
 
     measures, missing = [tool], ""
     try:
-        interpreter = mcp_python()
+        interpreter = python_with("NARRATORIA_MCP_PYTHON", "mcp", [MCP], "mcp")
 
         def mcp():
             run = bench.python("mcp_calls.py", mcp_count, interpreter=interpreter)
@@ -829,6 +831,78 @@ def python_call(bench):
     ]
 
 
+def narrator(bench):
+    """A narrator that is a language model: plugins/narrator_llm."""
+    program = bench.program("narrator")
+    counts = {"delta": 100, "turn": 20, "cancel": 20} if bench.quick else \
+             {"delta": 1000, "turn": 200, "cancel": 200}
+    found = {}
+    for what, count in counts.items():
+        runs = [bench.document(program, what, count) for _ in range(3)]
+        found[what] = {part: median(run[part] for run in runs) / 1e3
+                       for part in ("median", "p99", "longest")}
+
+    def row(what, text, most):
+        times = found[what]
+        return Row(f"narrator-{what}", text, times["p99"], "ms", most=most,
+                   note=f"the 99th percentile of {counts[what]}; median {times['median']:.3f} ms, "
+                        f"longest {times['longest']:.3f} ms")
+
+    rows = [
+        row("delta", "a language model as narrator (`narrator_llm`): from the write of a token at the server to "
+            "the record `narrative_delta` in an event sink", 5),
+        row("turn", "from a prompt to the end of its turn, without the time of the server, which answers after 20 ms", 5),
+        row("cancel", "from `nar_session_cancel` to the server's reading the end of the connection", 100),
+    ]
+    return rows + (frameworks(bench, program) if has_package(bench) else [])
+
+
+def frameworks(bench, program):
+    """The loop of narrator_loops.py in this package and in others."""
+    turns = 50 if bench.quick else 500
+    names = {"langgraph": "LangGraph", "pydantic_ai": "Pydantic AI"}
+    runs = {name: [] for name in ("narratoria", *names)}
+
+    def play(name, interpreter):
+        runs[name].append(bench.python("narrator_loops.py", program, name, turns, interpreter=interpreter))
+
+    measures, missing = [lambda: play("narratoria", sys.executable)], ""
+    try:
+        python = python_with("NARRATORIA_FRAMEWORKS_PYTHON", "frameworks", FRAMEWORKS,
+                             "langgraph, langchain_openai, pydantic_ai")
+        measures += [lambda name=name: play(name, python) for name in names]
+    except RuntimeError as error:
+        missing = f"the packages {' '.join(FRAMEWORKS)} are not available: {error}"
+    bench.in_turn(*measures, rounds=3)
+    of = lambda name, what: [run[what] for run in runs[name][1:]]  # without the warm-up
+    rows = []
+    for name, title in names.items():
+        key = f"narrator-{name.replace('_', '-')}"
+        loop = f"{turns} turns with one use of a tool from Python, against the same in {title}: time per " \
+               "turn, without the server's own"
+        memory = "the same: resident memory of the process after the turns over that before the import"
+        if missing:
+            rows += [Row(key, loop, None, "×", least=5, note=missing),
+                     Row(key + "-memory", memory, None, "×", least=5)]
+            continue
+
+        def compared(key, text, what, shape, note):
+            both = list(zip(of(name, what), of("narratoria", what)))
+            return Row(key, text, median(peer / ours for peer, ours in both), "×",
+                       shape.format(median(ours for _, ours in both)), shape.format(median(peer for peer, _ in both)),
+                       least=5, note=note)
+
+        size = lambda each: f"{median(of(each, 'requestBytes')) / 1e3:.1f} KB"
+        growth = lambda each: f"{median(of(each, 'growthBytes')):.0f} bytes"
+        rows += [
+            compared(key, loop, "turnMs", "{:.2f} ms",
+                     f"{title} {runs[name][0]['version']}; a request has {size('narratoria')}, with {title} {size(name)}"),
+            compared(key + "-memory", memory, "residentMb", "{:.1f} MB",
+                     f"during the turns it grows by {growth('narratoria')} per turn, with {title} by {growth(name)}"),
+        ]
+    return rows
+
+
 MEASURES = {
     "spawn": spawn, "chain": chain, "sandbox": sandbox, "pipeline": pipeline, "cat": cat, "state": state, "store": store,
     "memory": memory, "plan": plan, "script": script, "many": many, "million": million,
@@ -836,7 +910,7 @@ MEASURES = {
     "python-plan": python_plan,
     "python-tool": python_tool, "python-sink": python_sink, "python-import": python_import,
     "python-call": python_call,
-    "service-call": service_call,
+    "service-call": service_call, "narrator": narrator,
 }
 ORDER = [
     "spawn", "spawn-1gb", "spawn-ninja", "spawn-make", "chain", "chain-nolibc", "sandbox",
@@ -848,7 +922,8 @@ ORDER = [
     "command", "engine", "session", "session-story", "frame-idle", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
-    "service-call", "service-many",
+    "service-call", "service-many", "narrator-delta", "narrator-turn", "narrator-cancel", "narrator-langgraph",
+    "narrator-langgraph-memory", "narrator-pydantic-ai", "narrator-pydantic-ai-memory",
 ]
 HEAD = ["row", "command", "work", "ours", "peer", "measured", "bar", "", "when"]
 
@@ -890,7 +965,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=" ".join(MEASURES))
-    parser.add_argument("--quick", action="store_true", help="smaller, two minutes, prints only")
+    parser.add_argument("--quick", action="store_true", help="smaller, three minutes, prints only")
     parser.add_argument("--build", type=Path, default=TREE / "build/release", metavar="FOLDER")
     parser.add_argument("--keep", type=Path, metavar="FOLDER",
                         help="leave the generated plans and files there")
