@@ -96,12 +96,12 @@ void ModelServer::end(bool is_found) {
     found_ = format_;
     probe_.reset();
     if (is_found) {
-        host_.log(
-            plugin::Level::Info,
-            format() == Format::None
-                ? std::string("the server keeps to no form of an answer; it is asked with "
-                              "format = \"none\"")
-                : std::string("the server is asked with format = \"") + name_of(format()) + "\"");
+        host_.log(plugin::Level::Info,
+                  format() == Format::None
+                      ? std::string("the server keeps its answers to no form, so they are only "
+                                    "asked for in words")
+                      : "the server keeps its answers to format = \"" +
+                            std::string(name_of(format())) + "\"");
     }
     on_found_();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <random>
@@ -357,15 +358,12 @@ private:
     }
 
     std::string make_uuid() {
-        static constexpr char kDigits[] = "0123456789abcdef";
-        std::string id;
-        for (const int length : {8, 4, 4, 4, 12}) {
-            if (!id.empty()) id += '-';
-            for (int i = 0; i < length; ++i) id += kDigits[random_() % 16];
-        }
-        id[14] = '4';
-        id[19] = kDigits[8 + random_() % 4];
-        return id;
+        // A call of random_device can take 15 us in a virtual machine.
+        const unsigned bits[] = {random_(), random_(), random_(), random_()};
+        char text[37];
+        std::snprintf(text, sizeof text, "%08x-%04x-4%03x-%04x-%04x%08x", bits[0], bits[1] >> 16,
+                      bits[1] & 0xfff, 0x8000 | (bits[2] & 0x3fff), bits[2] >> 16, bits[3]);
+        return text;
     }
 
     plugin::Host host_;

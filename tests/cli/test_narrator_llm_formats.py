@@ -137,3 +137,12 @@ def test_call_may_come_whole(play):
     with ChatServer(whole(completion("", tool_calls=[call]))) as server:
         ran = play(server, settings=('format = "tools"',))
     assert ran.status == 0 and TOLD in shown(ran), ran
+
+
+# ---------------------------------------------------------------- narrator check
+
+
+def test_check_says_what_the_server_keeps_to(command, story):
+    with ChatServer(says(GOOD), probe=keeps_to("grammar")) as server:
+        ran = command("narrator", "check", "--prompts", "1", "--story", story(server.url))
+    assert ran.status == 0 and 'keeps its answers to format = "grammar"' in ran.err, ran

@@ -218,7 +218,7 @@ int check(const NarratorCheckOptions& options) {
     const std::string folder = story::find_story(options.story, "narrator check");
     EngineOptions engine_options;
     engine_options.log = [](const LogLine& line) {
-        if (line.level >= NAR_LOG_WARN) complain(printable(line.message));
+        if (line.level >= NAR_LOG_INFO) complain(printable(line.message));
     };
     Engine engine(engine_options);
     const auto is_stopped = [] { return interruption::received() != 0; };

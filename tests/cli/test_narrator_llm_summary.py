@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What narratoria.narrator_llm remembers when the story is longer than its budget."""
+
+import time
+
+import pytest
+
+from chat_server import DEADLINE, ChatServer, Peer, begins, error, says, whole
+from harness import environment
+from model_stories import GOOD, PROMPT_SIGN, TOLD, play, story  # noqa: F401
+
+SUMMARY = "You opened the door of the old mill, met nobody, and went down a dark stair. You promised to wait."
+SMALL = ("budget = 1100", "max_tokens = 200", 'format = "json_schema"')
+
+
+def is_summary(request):
+    return request.messages[-1]["content"].startswith("The story pauses.")
+
+
+def narrates(summary, usage=None):
+    """Replies with GOOD, and to the request for a summary with `summary`."""
+    return lambda peer: (summary if is_summary(peer.request) else says(GOOD, usage=usage))(peer)
+
+
+class Game:
+    """A game on a terminal."""
+
+    def __init__(self, command, server, *arguments):
+        self.server = server
+        self.terminal = command.on_terminal("play", *arguments, env=environment(TERM="dumb"))
+        self.terminal.read_until(PROMPT_SIGN)
+
+    def type(self, text):
+        self.terminal.type(text + "\n")
+        self.terminal.read_until(PROMPT_SIGN)
+
+    def play_until_summary(self):
+        """Plays as many turns as need a summary; returns the request for it."""
+        for number in range(8):
+            self.type(f"I take step {number}")
+        deadline = time.monotonic() + DEADLINE
+        while not self.summaries():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return self.summaries()[0]
+
+    def summaries(self):
+        return [request for request in self.server.requests if is_summary(request)]
+
+    def shown(self, prompt="I go on"):
+        """Plays a turn; returns the first message after the rules."""
+        self.type(prompt)
+        request = [each for each in self.server.requests if not is_summary(each)][-1]
+        assert prompt in request.messages[-1]["content"]
+        return request.messages[1]["content"]
+
+    def quit(self):
+        self.terminal.type("/quit\n")
+        assert self.terminal.finish().status == 0
+
+
+@pytest.fixture
+def game(command, story):
+    def start(server, *settings, arguments=("--no-store",)):
+        return Game(command, server, *arguments, "--story", story(server.url, *SMALL, *settings))
+    return start
+
+
+def until(condition):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_summary_replaces_old_turns_here_in_a_stored_game_and_not_before_it(command, story, tmp_path):
+    with ChatServer(narrates(says(SUMMARY, usage=None))) as server:
+        arguments = ("--store", tmp_path / "games.db", "--session", "one", "--story", story(server.url, *SMALL))
+        game = Game(command, server, *arguments)
+        request = game.play_until_summary()
+        assert request.body["messages"][:2] == server.requests[-2].body["messages"][:2], "the same beginning"
+        assert "response_format" not in request.body and request.body["max_tokens"] == 200
+        until(lambda: request.sent)
+        begin = f"What happened before, in short:\n{SUMMARY}\n"
+        until(lambda: game.shown().startswith(begin))
+        assert "I take step 0" not in server.requests[-1].text and "I take step 7" in server.requests[-1].text
+        game.quit()
+
+        game = Game(command, server, *arguments)
+        shown = game.shown("I open the game again")
+        assert shown.startswith(begin) and "I take step 7" in server.requests[-1].text, shown
+        assert "I take step 0" not in server.requests[-1].text
+        for _ in range(6):
+            game.type("/undo")
+        assert SUMMARY not in game.shown("I go another way")
+        game.quit()
+
+
+def test_prompt_ends_the_request_for_a_summary(game):
+    with ChatServer(narrates(begins(b"", Peer.stall))) as server:
+        playing = game(server)
+        request = playing.play_until_summary()
+        assert TOLD in playing.terminal.seen.decode()
+        assert "I take step" in playing.shown()
+        assert request.closed.wait(DEADLINE)
+        playing.quit()
+
+
+@pytest.mark.parametrize("reply", [says("I see.", usage=None), says("", usage=None), whole(error("no"), "500 Oh"),
+                                   whole(b"", "200 OK")], ids=["short", "empty", "refused", "no body"])
+def test_reply_that_sums_nothing_up_changes_nothing(game, reply):
+    with ChatServer(narrates(reply)) as server:
+        playing = game(server)
+        request = playing.play_until_summary()
+        until(lambda: request.sent)
+        assert playing.shown() == "I take step 0"
+        playing.quit()
+
+
+def test_tokens_of_a_summary_are_reported_with_the_next_answer(command, story):
+    taken = {"prompt_tokens": 700, "completion_tokens": 60}
+    with ChatServer(narrates(says(SUMMARY, usage=taken), usage={**taken, "prompt_tokens": 500})) as server:
+        folder = story(server.url, *SMALL)
+        playing = Game(command, server, "--no-store", "--verbose", "--story", folder)
+        request = playing.play_until_summary()
+        until(lambda: request.sent)
+        until(lambda: SUMMARY in playing.shown())
+        playing.quit()
+    assert b"took 500 tokens" in playing.terminal.seen and b"took 1200 tokens" in playing.terminal.seen
+
+
+# ---------------------------------------------------------------- facts
+
+STATE = "[state]\nplayer = {name = 'Ada', hp = 5}\nquest = 'the mill'\n" + "".join(
+    f"a{number:03} = '{'x' * 60}'\n" for number in range(400))
+
+
+def test_facts_are_shown_however_long_the_state_is(play):
+    with ChatServer(says(GOOD)) as server:
+        ran = play(server, settings=('facts = ["/player/name", "/quest", "/none"]', STATE))
+    assert ran.status == 0, ran
+    text = server.requests[0].messages[-1]["content"]
+    assert 'Most important:\n- player/name: "Ada"\n- quest: "the mill"\nThe state:\n' in text
+    assert "(the rest is left out)" in text
+
+
+@pytest.mark.parametrize("facts", ['"/player"', '["player"]', "[7]", '[""]'])
+def test_invalid_facts_are_reported(play, facts):
+    with ChatServer(says(GOOD)) as server:
+        ran = play(server, settings=(f"facts = {facts}",))
+    assert ran.status == 1 and 'the setting "facts" must be' in " ".join((ran.out + ran.err).split()), ran
+    assert server.requests == []
