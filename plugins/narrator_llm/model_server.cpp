@@ -21,6 +21,7 @@ constexpr const char* kGrammar = R"(root ::= "{\"sign\": \"heron\"}")";
 // Enough for a few thoughts before the answer.
 constexpr std::uint64_t kMostTokens = 200;
 constexpr std::chrono::milliseconds kLongest{60'000};
+constexpr std::chrono::milliseconds kLongestCount{2'000};
 
 // The server understood the request, and did not like it.
 bool is_refusal(std::uint32_t status) {
@@ -114,6 +115,42 @@ std::shared_ptr<ChatCall> ModelServer::send(ChatRequest request,
     request.seed = settings_.seed;
     request.limits_completion_tokens = limits_completion_tokens_;
     return ChatCall::start(host_, settings_, request, total_time, std::move(events));
+}
+
+bool ModelServer::count_tokens(const std::string& text,
+                               std::function<void(std::uint64_t tokens)> then) {
+    constexpr std::string_view kVersion = "/v1";
+    if (has_counted_ || !settings_.base_url.ends_with(kVersion)) return false;
+    has_counted_ = true;
+    plugin::HttpRequest http;
+    http.url =
+        settings_.base_url.substr(0, settings_.base_url.size() - kVersion.size()) + "/tokenize";
+    http.headers = {"Content-Type: application/json"};
+    if (!settings_.key.empty()) http.headers.push_back("Authorization: Bearer " + settings_.key);
+    http.total_time = kLongestCount;
+    rapidjson::StringBuffer body;
+    JsonWriter writer(body);
+    writer.StartObject();
+    writer.Key("model");
+    write(writer, settings_.model);
+    writer.Key("content");  // for llama.cpp
+    write(writer, text);
+    writer.Key("prompt");  // for vLLM
+    write(writer, text);
+    writer.EndObject();
+    http.body.assign(body.GetString(), body.GetSize());
+    const auto response = std::make_shared<std::string>();
+    count_ = plugin::Http(host_, http,
+                          {{},
+                           [response](std::string_view bytes) { *response += bytes; },
+                           [response, then = std::move(then)](const plugin::HttpEnd&) {
+                               rapidjson::Document counted;
+                               parse_object(*response, counted);
+                               const Json* const tokens = member(&counted, "tokens");
+                               const bool is_list = tokens != nullptr && tokens->IsArray();
+                               then(is_list ? tokens->Size() : number_member(&counted, "count"));
+                           }});
+    return true;
 }
 
 bool ModelServer::adapts_to(const ChatCall& call) {

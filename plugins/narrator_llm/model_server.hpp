@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "narrator_llm/chat.hpp"
@@ -40,6 +42,11 @@ public:
     // After a fault of a call: true if it should be sent again, in a form that the server may accept.
     bool adapts_to(const ChatCall& call);
 
+    // Asks how many tokens a text has, once: the servers of llama.cpp and vLLM count them. `then` is
+    // called with 0 if this one does not. Returns false if it was asked before.
+    bool count_tokens(const std::string& text, std::function<void(std::uint64_t tokens)> then);
+    bool is_counting_tokens() const { return count_.is_running(); }
+
     // What finding the format has taken, once.
     TokenCounts take_tokens() { return std::exchange(tokens_, {}); }
 
@@ -57,6 +64,8 @@ private:
     bool is_accepted_ = false;
     bool limits_completion_tokens_ = false;
     std::shared_ptr<ChatCall> probe_;
+    bool has_counted_ = false;
+    plugin::Http count_;
     TokenCounts tokens_;
 };
 

@@ -89,7 +89,8 @@ public:
         question_.emplace(std::move(question));
         retries_ = 0;
         generated_at_ = steady_clock::now();
-        if (server_ && server_->is_finding_format()) return;  // ask() follows
+        // If the server is still asked about itself, ask() follows.
+        if (server_ && (server_->is_finding_format() || server_->is_counting_tokens())) return;
         ask();
     }
 
@@ -157,8 +158,15 @@ private:
         request.messages =
             conversation_->messages(rules_, question.state(settings_.facts), settings_.max_tokens);
         request.max_tokens = settings_.max_tokens;
-        request_bytes_ = 0;
-        for (const Message& message : request.messages) request_bytes_ += message.content.size();
+        std::string shown;
+        for (const Message& message : request.messages) shown += message.content;
+        request_bytes_ = shown.size();
+        if (server_ && server_->count_tokens(shown, [this](std::uint64_t tokens) {
+                conversation_->calibrate(request_bytes_, tokens);
+                if (question_) ask();
+            })) {
+            return;
+        }
         reader_ = NarrativeReader();
         key_.continuation = question.continuation();
         const ChatEvents events{[this](const std::string& text) { tell(text); },

@@ -9,7 +9,8 @@ The first request gets the first reply, and so on; further requests get the last
 function of the connection (Peer). It may misbehave in any way; connections are plain sockets.
 
 The question by which a client finds out whether the server keeps to a form is not among `requests`, but
-among `probes`. It is answered in this form, or with what the function `probe` returns for it.
+among `probes`. It is answered in this form, or with what the function `probe` returns for it. Requests to
+count tokens are among `counted`; the server does not count, unless `counter` replies.
 """
 
 import json
@@ -48,10 +49,12 @@ SIGN = {"sign": "heron"}
 
 
 class ChatServer:
-    def __init__(self, *replies, probe=lambda request: says(SIGN, usage=None)):
+    def __init__(self, *replies, probe=lambda request: says(SIGN, usage=None), counter=None):
         self.replies = replies
         self.probe = probe
+        self.counter = counter or whole(b"", "404 Not Found")
         self.probes = []
+        self.counted = []
         self.requests = []
         self.connections = 0
         self.ended = threading.Event()
@@ -125,7 +128,10 @@ class Peer:
             if self.request:
                 self.request.closed.set()  # its connection serves this request now
             self.request = Request(line.decode("latin-1").strip(), headers, body, at)
-            if "traveller" in self.request.text:
+            if "/tokenize" in line.decode("latin-1"):
+                self.reply = self.server.counter
+                self.server.counted.append(self.request)
+            elif "traveller" in self.request.text:
                 self.reply = self.server.probe(self.request)
                 self.server.probes.append(self.request)
             else:

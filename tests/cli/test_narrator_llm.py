@@ -15,7 +15,7 @@ import pytest
 
 from chat_server import (DEADLINE, ChatServer, Peer, answer, begins, chunked, completion, delta, deltas, error, events,
                          head, repeats, says, trickles, waits, whole)
-from harness import NARRATORIA, default_signals, done, environment
+from harness import NARRATORIA, SOURCE, default_signals, done, environment
 from model_stories import (FALLBACK, GOOD, KEY, MANIFEST, PROMPT_SIGN, SMILE, TOLD, lamp, of, play, shown,  # noqa: F401
                            story, use)
 
@@ -40,6 +40,14 @@ def test_request_has_the_rules_the_prompt_and_the_schema_of_the_answer(play):
     schema = body["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["narrative", "tools", "choices"]
     assert '"lamp"' in json.dumps(schema["properties"]["tools"])
+
+
+def test_instructions_are_those_of_the_manual(play):
+    lines = (SOURCE / "plugins/narrator_llm/README.md").read_text().splitlines()
+    manual = " ".join(line[2:] for line in lines if line.startswith("> "))
+    with ChatServer(says(GOOD)) as server:
+        assert play(server).status == 0
+    assert server.requests[0].messages[0]["content"].startswith(manual + "\n")
 
 
 @pytest.mark.parametrize("form", ["json_object", "none"])

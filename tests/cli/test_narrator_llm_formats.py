@@ -146,3 +146,30 @@ def test_check_says_what_the_server_keeps_to(command, story):
     with ChatServer(says(GOOD), probe=keeps_to("grammar")) as server:
         ran = command("narrator", "check", "--prompts", "1", "--story", story(server.url))
     assert ran.status == 0 and 'keeps its answers to format = "grammar"' in ran.err, ran
+
+
+# ---------------------------------------------------------------- tokens
+
+
+@pytest.mark.parametrize("counts", [lambda text: {"tokens": [7] * len(text)},
+                                    lambda text: {"count": len(text), "tokens": None}], ids=["llama.cpp", "vLLM"])
+def test_first_request_fits_into_the_budget_if_the_server_counts_its_tokens(play, counts):
+    def counter(peer):
+        body = peer.request.body
+        assert peer.request.line == "POST /tokenize HTTP/1.1" and body["content"] == body["prompt"]
+        whole(json.dumps(counts(body["content"])).encode())(peer)
+    state = "[state]\n" + "".join(f"a{number:03} = 'open'\n" for number in range(400))
+    settings = ("budget = 4000", "max_tokens = 200", state)
+    with ChatServer(says(GOOD), counter=counter) as server:
+        assert play(server, "go", "on", settings=settings).status == 0
+    assert len(server.requests[0].text) + 200 <= 4000 and len(server.counted) == 1
+    with ChatServer(says(GOOD)) as server:
+        assert play(server, settings=settings).status == 0
+    assert len(server.requests[0].text) > 4000, "without the server's count, English text is assumed"
+
+
+@pytest.mark.parametrize("counter", [whole(b"[]"), whole(b'{"tokens": 7}'), whole(b'{"count": -1}'), whole(b"{", "500 Oh"),
+                                     lambda peer: peer.close()], ids=range(5))
+def test_server_need_not_count_tokens(play, counter):
+    with ChatServer(says(GOOD), counter=counter) as server:
+        assert play(server).status == 0

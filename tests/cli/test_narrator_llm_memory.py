@@ -32,6 +32,8 @@ def model():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if not self.path.endswith("/chat/completions"):
+                return self.send_error(404)
             server.asked.append(json.loads(body)["messages"])
             answer = json.dumps({"choices": [{"message": {"content": server.answers.pop(0)}}]})
             self.send_response(200)

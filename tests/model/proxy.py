@@ -71,16 +71,19 @@ def text_of(delta):
 
 class Proxy:
     """Listens on `url` in threads of its own. `exchanges` are in the order of the requests; the questions
-    by which a narrator finds out the server's format are in `probes` instead."""
+    by which a narrator finds out the server's format are in `probes` instead, requests to count tokens in
+    `counts`."""
 
     def __init__(self, host, port):
         self.exchanges = exchanges = []
         self.probes = probes = []
+        self.counts = counts = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 exchange = Exchange(self.rfile.read(int(self.headers["Content-Length"])))
-                (probes if b"traveller" in exchange.request else exchanges).append(exchange)
+                kept = probes if b"traveller" in exchange.request else exchanges
+                (counts if self.path == "/tokenize" else kept).append(exchange)
                 with socket.create_connection((host, port)) as server:
                     server.sendall(REQUEST.format(self.path, len(exchange.request)).encode())
                     server.sendall(exchange.request)

@@ -124,6 +124,12 @@ def test_the_server_is_found_to_keep_to_a_schema(game, proxy):
     assert all(b'"json_schema"' in exchange.request for exchange in exchanges_of(game))
 
 
+def test_the_server_counts_the_tokens_of_the_first_request(game, proxy):
+    counted = json.loads(proxy.counts[0].body)["tokens"]
+    sent = game[0].exchanges[0].usage["prompt_tokens"]
+    assert 0.8 * sent <= len(counted) <= sent
+
+
 def test_every_turn_completes_with_a_narrative(game):
     assert [played.turn.outcome for played in game] == ["completed"] * TURNS
     assert all(played.turn.narrative.strip() for played in game)

@@ -139,7 +139,7 @@ TEST_F(ConversationTest, AnotherAnswerToThePromptReplacesTheFirst) {
 }
 
 TEST_F(ConversationTest, NeverExceedsTheBudgetAndKeepsTheState) {
-    state = "the key is under the stone";
+    for (int i = 0; i < 20; ++i) state += "fact " + std::to_string(i) + ": true\n";
     for (int i = 0; i < 500; ++i) {
         const std::string shown = play("I go on, for the " + std::to_string(i) + "th time",
                                        "Here is a wall, and behind it number " + std::to_string(i) +
