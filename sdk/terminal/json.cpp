@@ -125,4 +125,68 @@ std::optional<ObjectError> object_error(std::string_view text) {
     return std::nullopt;
 }
 
+namespace {
+
+class ObjectLines : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, ObjectLines> {
+public:
+    ObjectLines(std::string_view text, const rapidjson::MemoryStream& stream)
+        : text_(text), stream_(stream) {}
+
+    std::map<std::string, std::size_t> take() { return std::move(lines_); }
+
+    bool Default() { return next(); }
+    bool StartObject() {
+        for (; counted_ < stream_.Tell(); ++counted_) line_ += text_[counted_] == '\n' ? 1 : 0;
+        std::string pointer;
+        for (const Place& each : places_) {
+            pointer += '/' + (each.is_array ? std::to_string(each.index) : each.name);
+        }
+        lines_.emplace(std::move(pointer), line_);
+        places_.push_back({false, 0, {}});
+        return true;
+    }
+    bool Key(const char* name, rapidjson::SizeType length, bool) {
+        places_.back().name.assign(name, length);
+        return true;
+    }
+    bool EndObject(rapidjson::SizeType) { return end(); }
+    bool StartArray() {
+        places_.push_back({true, 0, {}});
+        return true;
+    }
+    bool EndArray(rapidjson::SizeType) { return end(); }
+
+private:
+    struct Place {
+        bool is_array;
+        std::size_t index;
+        std::string name;
+    };
+
+    bool end() {
+        places_.pop_back();
+        return next();
+    }
+    bool next() {
+        if (!places_.empty()) ++places_.back().index;
+        return true;
+    }
+
+    std::string_view text_;
+    const rapidjson::MemoryStream& stream_;
+    std::size_t counted_ = 0;  // bytes
+    std::size_t line_ = 1;
+    std::vector<Place> places_;  // from the root to the current value
+    std::map<std::string, std::size_t> lines_;
+};
+
+}  // namespace
+
+std::map<std::string, std::size_t> object_lines(std::string_view text) {
+    rapidjson::MemoryStream stream(text.data() != nullptr ? text.data() : "", text.size());
+    ObjectLines lines(text, stream);
+    rapidjson::Reader().Parse<rapidjson::kParseIterativeFlag>(stream, lines);
+    return lines.take();
+}
+
 }  // namespace narratoria::terminal::json

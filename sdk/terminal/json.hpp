@@ -5,6 +5,7 @@
 #include <rapidjson/document.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,5 +47,9 @@ struct ObjectError {
     std::string message;
 };
 std::optional<ObjectError> object_error(std::string_view text);
+
+// The line, from 1, at which each object of a text begins, by its JSON Pointer. Names are not escaped.
+// Of invalid JSON, the lines of the objects before the fault.
+std::map<std::string, std::size_t> object_lines(std::string_view text);
 
 }  // namespace narratoria::terminal::json

@@ -181,7 +181,7 @@ def test_rules_count_as_answers_of_a_walk(command, write):
                    "= /turns 2\n> I dance\n= /turns 2\n")
     ran = command("test", "--story", folder, "--walks", "50")
     assert ran.status == 0, ran
-    assert "    answers: 5 of 6\n        not given: /after/1\n" in ran.out
+    assert "    answers: 5 of 6\n        prompts.json:1: not given: Enough.\n" in ran.out
 
 
 def test_walks_find_dead_ends_with_the_way_to_them(command, write):
@@ -190,7 +190,33 @@ def test_walks_find_dead_ends_with_the_way_to_them(command, write):
     assert ran.status == 1, ran
     assert 'dead end: after "I light the torch" there is no choice' in ran.out
     assert "\n    > I light the torch\n50 walks" in ran.out, "the shortest walk"
-    assert "        not given: /prompts/0/answers/0 (I open the door)" in ran.out
+    assert "        prompts.json:1: not given (I open the door): It opens.\n" in ran.out
+    assert '    ending "Out": never (prompts.json:1)\n' in ran.out
+
+
+def test_answers_that_no_walk_reached_are_named_by_their_lines_and_words(command, write):
+    folder = write()
+    (folder / "prompts.json").write_text("""{
+  "always": ["I look"],
+  "prompts": [
+    {"patterns": ["I look", "I open the door"], "answers": [
+      {"when": {"/torch/lit": true}, "narrative": "A cellar, with more barrels than you can count in one look.",
+       "ending": "Light"},
+      {"narrative": ["Dark."], "ending": "Dark"}
+    ]},
+    {"patterns": ["I sing"], "when": {"/torch/lit": true}, "answers": [
+      {"narrative": "La.\\nLa.", "ending": "Light"}
+    ]}
+  ]
+}""")
+    ran = command("test", "--story", folder, "--walks", "5")
+    assert ran.status == 0, ran
+    assert ran.out.endswith("""    ending "Dark": 5
+    ending "Light": never (prompts.json:5)
+    answers: 1 of 3
+        prompts.json:5: not given (I look): A cellar, with more barrels than you can count in…
+        prompts.json:10: not given (I sing): La. La.
+"""), ran
 
 
 def test_walks_find_choices_that_are_not_understood(command, write):

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,15 +100,28 @@ bool report_walks(const story::StoryParts& parts, const story::WalkReport& repor
                              [&](const auto& each) { return seen.contains(name_of(each)); });
     };
     if (parts.answers.empty() || report.answers.empty()) return report.problems.empty();
+    std::map<std::string, std::size_t> never;  // endings, with their first line
+    for (const auto& [pointer, answer] : parts.answers) {
+        if (answer.ending.empty() || report.endings.contains(answer.ending)) continue;
+        std::size_t& line = never.try_emplace(answer.ending, answer.line).first->second;
+        line = std::min(line, answer.line);
+    }
+    for (const auto& [ending, line] : never) {
+        print(fmt::format("    ending \"{}\": never (prompts.json:{})", printable(ending), line));
+    }
     print(fmt::format(
         "    answers: {} of {}",
         covered(parts.answers, report.answers, [](const auto& each) { return each.first; }),
         parts.answers.size()));
-    for (const auto& [pointer, pattern] : parts.answers) {
+    std::map<std::size_t, std::string> missing;  // by line
+    for (const auto& [pointer, answer] : parts.answers) {
         if (report.answers.contains(pointer)) continue;
-        print(fmt::format("        not given: {}{}", pointer,
-                          pattern.empty() ? "" : " (" + printable(pattern) + ")"));
+        missing[answer.line] +=
+            fmt::format("        prompts.json:{}: not given{}{}\n", answer.line,
+                        answer.pattern.empty() ? "" : " (" + printable(answer.pattern) + ")",
+                        answer.words.empty() ? "" : ": " + printable(answer.words));
     }
+    for (const auto& [line, text] : missing) print_output(text, "the report");
     if (!parts.tools.empty()) {
         print(fmt::format("    tools: {} of {}",
                           covered(parts.tools, report.tools, [](const auto& each) { return each; }),

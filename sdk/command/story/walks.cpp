@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "json.hpp"
+#include "narratoria/utf8.hpp"
 #include "story/playthrough.hpp"
 
 namespace narratoria::command::story {
@@ -31,6 +32,24 @@ constexpr std::uint64_t kTypedEvery = 8;
 // number of cores does not change the walks.
 constexpr std::size_t kRound = 16;
 
+bool has_names(std::string_view text) { return text.find_first_of("{}") != text.npos; }
+
+// The beginning of the first text that an answer tells.
+std::string words_of(const json::Value& answer) {
+    constexpr std::size_t kLongest = 50;
+    for (const char* const key : {"narrative", "success", "failure"}) {
+        const json::Value* told = json::member(answer, key);
+        if (told != nullptr && told->IsArray() && !told->Empty()) told = &(*told)[0];
+        if (told == nullptr || !told->IsString() || told->GetStringLength() == 0) continue;
+        std::string text(told->GetString(), told->GetStringLength());
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        if (text.size() <= kLongest) return text;
+        const std::string_view cut = detail::prefix_of(text, kLongest);
+        return std::string(cut.substr(0, cut.rfind(' '))) + "…";
+    }
+    return {};
+}
+
 std::vector<std::string> plain_texts(const json::Value* list) {
     std::vector<std::string> out;
     if (list == nullptr || !list->IsArray()) return out;
@@ -38,14 +57,15 @@ std::vector<std::string> plain_texts(const json::Value* list) {
         const json::Value* const text = each.IsObject() ? json::member(each, "text") : &each;
         if (text == nullptr || !text->IsString()) continue;
         std::string plain(text->GetString(), text->GetStringLength());
-        if (plain.find_first_of("{}") == std::string::npos) out.push_back(std::move(plain));
+        if (!has_names(plain)) out.push_back(std::move(plain));
     }
     return out;
 }
 
 class PartsReader {
 public:
-    explicit PartsReader(StoryParts& out) : out_(out) {}
+    PartsReader(StoryParts& out, std::string_view text)
+        : out_(out), lines_(json::object_lines(text)) {}
 
     void read(const json::Value& root) {
         out_.hints = plain_texts(json::member(root, "hints"));
@@ -90,7 +110,11 @@ private:
     void read_answer(const json::Value& answer, const std::string& pointer,
                      const std::string& pattern) {
         if (!answer.IsObject()) return;
-        out_.answers.emplace(pointer, pattern);
+        std::string ending = has_names(json::text(answer, "ending"))
+                                 ? std::string()
+                                 : std::string(json::text(answer, "ending"));
+        out_.answers.emplace(pointer, StoryParts::Answer{lines_[pointer], pattern, words_of(answer),
+                                                         std::move(ending)});
         out_.offers_choices = out_.offers_choices || json::member(answer, "choices") != nullptr;
         const json::Value* const plan = json::member(answer, "plan");
         if (plan == nullptr || !plan->IsObject()) return;
@@ -99,11 +123,12 @@ private:
         for (const json::Value& tool : tools->GetArray()) {
             if (!tool.IsObject()) continue;
             const std::string_view path = json::text(tool, "toolPath");
-            if (path.find_first_of("{}") == std::string_view::npos) out_.tools.emplace(path);
+            if (!has_names(path)) out_.tools.emplace(path);
         }
     }
 
     StoryParts& out_;
+    std::map<std::string, std::size_t> lines_;
 };
 
 bool is_unmatched(const PlayedTurn& turn) {
@@ -239,7 +264,7 @@ StoryParts parts_of(const std::string& folder) {
     std::ifstream file(folder + "/prompts.json", std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const json::Document root = json::read(text);
-    if (root.IsObject()) PartsReader(parts).read(root);
+    if (root.IsObject()) PartsReader(parts, text).read(root);
     return parts;
 }
 

@@ -15,9 +15,14 @@ namespace narratoria::command::story {
 
 // What a story for the template narrator consists of, for walks and their coverage.
 struct StoryParts {
-    // By JSON Pointer into prompts.json: the first pattern of the answer's entry. Also the rules of
-    // "after".
-    std::map<std::string, std::string> answers;
+    struct Answer {
+        std::size_t line;     // of prompts.json
+        std::string pattern;  // the first one of its entry
+        std::string words;    // the beginning of what it tells
+        std::string ending;   // without names
+    };
+    // By JSON Pointer into prompts.json. Also the rules of "after".
+    std::map<std::string, Answer> answers;
     std::set<std::string> tools;       // toolPaths without names
     std::vector<std::string> hints;    // without names
     std::vector<std::string> prompts;  // patterns without names
