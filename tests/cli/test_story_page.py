@@ -57,7 +57,7 @@ def test_the_transcript_on_the_page_passes(command, well):
 def test_rules_and_named_conditions_on_the_page_are_valid(command, well):
     folder = well(DONE)
     page = PAGE[PAGE.index("## story.toml"):]
-    prompts, conditions, after, _ = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
+    prompts, conditions, after = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL)[:3])
     prompts |= conditions | after
     (folder / "prompts.json").write_text(json.dumps(prompts))
     assert command("validate", "story", folder).status == 0
@@ -79,6 +79,17 @@ def test_the_tool_on_the_page_shows_a_picture_file(command, well):
     assert "pictures/door.png" not in str(command("validate", "story", folder))
     played = command("play", "--story", folder, "--verbose", "I look")
     assert f"◆ {folder}/pictures/door.png (image pictures/door.png, image/png" in played.out, played
+
+
+def test_the_story_with_places_is_valid_and_offers_what_each_place_allows(command, tmp_path):
+    page = PAGE[PAGE.index("## A story with places"):]
+    for language, file in (("toml", "story.toml"), ("json", "prompts.json")):
+        (tmp_path / file).write_text(re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1))
+    assert command("validate", "story", "--strict", tmp_path).status == 0
+    ran = command("test", "--story", tmp_path)
+    assert ran.status == 0 and "    answers: 10 of 10" in ran.out, ran
+    played = command("play", "--story", tmp_path, "I go in", "go up", "I go out")
+    assert played.out.endswith("    1. I open the chest\n    2. I go down\n    3. I look around\n"), played
 
 
 @pytest.fixture
