@@ -38,6 +38,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause{500};
 constexpr int kMaxRetries = 3;
+constexpr int kMaxTimeouts = 2;
 // A model rarely replies within less. The default of narrator_ms is 5 s.
 constexpr milliseconds kLeastTime{20'000};
 constexpr std::size_t kMaxFaulty = 4000;  // bytes of an answer that could not be used
@@ -95,7 +96,10 @@ public:
     }
 
     void cancel_reply(std::uint64_t token) override {
-        if (question_ && question_->reply().token() == token) drop_question();
+        if (!question_ || question_->reply().token() != token) return;
+        drop_question();
+        // A model that was too slow twice would be so again, and the player has waited long enough.
+        if (++timeouts_ == kMaxTimeouts) refusal_ = "the model has not answered in time";
     }
 
 private:
@@ -104,6 +108,7 @@ private:
     void begin_turn(const Question& question) {
         stamp_ = question.stamp();
         refusal_.clear();
+        timeouts_ = 0;
         last_in_turn_.clear();
         if (server_) server_->find_format();
         const auto time = question.reply().timeout();
@@ -230,16 +235,13 @@ private:
             retry_ = plugin::Timer(host_, pause, [this] { ask(); });
             return;
         }
-        if (status >= 400 && status < 500 && !call_->may_retry()) {
-            if (status == 401 || status == 403) {
-                why += settings_.key_variable.empty()
-                           ? "; if the server needs a key, name its variable: key_variable = \"…\""
-                           : "; check the key in the variable " + settings_.key_variable;
-            }
-            refusal_ = why;
+        if (status == 401 || status == 403) {
+            why += settings_.key_variable.empty()
+                       ? "; if the server needs a key, name its variable: key_variable = \"…\""
+                       : "; check the key in the variable " + settings_.key_variable;
         }
-        // Asking again before the server wants to be asked would not help.
-        if (call_->pause() && !has_time) refusal_ = why;
+        // Further answers to this prompt would fail in the same way.
+        if (call_->may_retry() || (status >= 400 && status < 500)) refusal_ = why;
         fail(why);
     }
 
@@ -396,7 +398,8 @@ private:
     std::shared_ptr<ChatCall> call_;
     NarrativeReader reader_;
     plugin::Timer retry_;
-    int retries_ = 0;
+    int retries_ = 0;                        // of the request
+    int timeouts_ = 0;                       // of the prompt
     steady_clock::time_point generated_at_;  // the call of generate
 
     plugin::Timer idle_;
