@@ -53,6 +53,16 @@ def test_input_may_be_a_file_or_standard_input(command):
     assert invocation(command)["input"] == {"from": "stdin"}
 
 
+def test_state_is_given_for_the_parts_that_the_manifest_names(command):
+    tool = command.script("echo", ECHO)
+    command.file("echo.tool.json", '{"state": ["/lamp"]}')
+    state = '{"lamp": {"lit": true}, "door": 5}'
+    assert command("tool", "run", tool, "--state", state).status == 0
+    assert invocation(command)["state"] == {"lamp": {"lit": True}}
+    command("tool", "check", tool, "--state", '{"lamp": {"lit": true}}')
+    assert invocation(command)["state"] == {"lamp": {"lit": True}}
+
+
 def test_input_defaults_to_an_empty_object(command):
     command("tool", "run", command.script("echo", ECHO))
     assert invocation(command)["input"] == {}

@@ -14,6 +14,8 @@ struct ObjectOption {
     std::string_view example;  // for messages
 };
 inline constexpr ObjectOption kToolInput{"--input", "the tool's input", R"({"target": "door"})"};
+inline constexpr ObjectOption kToolState{"--state", "the session's state",
+                                         R"({"lamp": {"lit": true}})"};
 inline constexpr ObjectOption kScriptScope{"--scope", "the script's variables",
                                            R"({"name": "Ada"})"};
 

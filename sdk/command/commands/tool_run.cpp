@@ -34,6 +34,7 @@ struct ToolRunOptions {
     std::string project;
     std::optional<std::string> trace;
     std::optional<std::string> input;
+    std::optional<std::string> state;
     GroupOptions groups;
 };
 
@@ -122,6 +123,7 @@ int tool_run(const ToolRunOptions& options) {
         is_of_project ? ToolFile{options.tool, options.tool} : find_tool(options.tool);
     require_utf8(tool.path, options.tool);
     const std::string input = read_object(kToolInput, options.input);
+    const json::Document state = json::read(read_object(kToolState, options.state));
     require_standard_output("the tool's events");
     std::optional<CallTrace> trace;
     if (options.trace) {
@@ -141,6 +143,10 @@ int tool_run(const ToolRunOptions& options) {
     Engine engine(engine_options);
     Session session = session_of(engine, options);
     if (is_of_project) require_tool(session, options);
+    for (const auto& member : state.GetObject()) {
+        session.set_state({member.name.GetString(), member.name.GetStringLength()},
+                          json::line(member.value));
+    }
     lines = std::make_unique<EventLines>(session);
     session.attach(
         [&](const Event& event) {
@@ -212,13 +218,19 @@ void add_tool_run(Command tool) {
         .option("--input", options->input,
                 "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
         .type_name("JSON");
+    command
+        .option("--state", options->state,
+                "The session's state; the tool gets the parts that its manifest names: a JSON "
+                "object, @FILE, or - for standard input (default: {})")
+        .type_name("JSON");
     options->groups.add_to(command);
     command.footer(
         "Exit status: 0 the tool completed, 1 it failed, 2 it was not run, 130 after Ctrl-C.\n"
         "Example:\n"
         "  narratoria tool run tools/torch-lighter --input '{\"action\": \"light_torch\"}'\n"
         "  narratoria tool run greeter --project . --input '{\"name\": \"Ada\"}' --trace "
-        "trace.ndjson");
+        "trace.ndjson\n"
+        "  narratoria tool run tools/window --state '{\"lamp\": {\"lit\": true}}'");
     command.action([options] { return tool_run(*options); });
 }
 

@@ -42,12 +42,14 @@ constexpr std::size_t kUnknownText = 256 * 1024;
 struct ToolCheckOptions {
     std::string tool;
     std::optional<std::string> input;
+    std::optional<std::string> state;
     double time_limit = 30;
     bool as_json = false;
 };
 
 std::string invocation(const std::string& request_id, const ToolFile& tool,
-                       const std::string& input, bool with_unknown_fields) {
+                       const std::string& input, const std::string& state,
+                       bool with_unknown_fields) {
     const json::Document parsed = json::read(input);
     std::string_view operation = json::text(parsed, "operation");
     if (operation.empty()) operation = "run";
@@ -58,11 +60,11 @@ std::string invocation(const std::string& request_id, const ToolFile& tool,
             std::string(kUnknownText, 'x'));
     }
     return fmt::format(
-        R"({{"requestId":"{}","tool":{},"operation":{},"input":{},"dependencies":{{}},"results":{{}}{}}})"
+        R"({{"requestId":"{}","tool":{},"operation":{},"input":{},"state":{},"dependencies":{{}},"results":{{}}{}}})"
         "\n",
         // The name that the runtime gives it: the file's name without extension.
         request_id, json::quoted(std::filesystem::path(tool.name).stem().string()),
-        json::quoted(operation), input, unknown);
+        json::quoted(operation), input, state, unknown);
 }
 
 // The input with an additional member that the tool cannot know.
@@ -105,7 +107,8 @@ private:
     std::string path_;
 };
 
-Evidence gather(const ToolFile& tool, const std::string& input, double time_limit) {
+Evidence gather(const ToolFile& tool, const std::string& input, const std::string& state,
+                double time_limit) {
     Evidence evidence;
     evidence.path = tool.path;
     evidence.has_return = has_carriage_return(tool.path);
@@ -115,7 +118,7 @@ Evidence gather(const ToolFile& tool, const std::string& input, double time_limi
     options.path = tool.path;
     options.time_limit = time_limit;
     options.grace = evidence.grace;
-    options.input = invocation(evidence.request_id, tool, input, false);
+    options.input = invocation(evidence.request_id, tool, input, state, false);
     evidence.plain = observe_run(options);
     if (evidence.plain.start_error != 0) return evidence;
 
@@ -127,7 +130,7 @@ Evidence gather(const ToolFile& tool, const std::string& input, double time_limi
     if (!speaks_protocol(evidence.plain)) return evidence;
     options.input.clear();
     evidence.without_input = observe_run(options);
-    options.input = invocation(evidence.request_id, tool, with_unknown_member(input), true);
+    options.input = invocation(evidence.request_id, tool, with_unknown_member(input), state, true);
     evidence.unknown_fields = observe_run(options);
     return evidence;
 }
@@ -243,12 +246,13 @@ std::string as_json(const ToolFile& tool, const std::vector<Judgement>& judgemen
 int tool_check(const ToolCheckOptions& options) {
     const ToolFile tool = find_tool(options.tool);
     const std::string input = read_object(kToolInput, options.input);
+    const std::string state = read_object(kToolState, options.state);
     require_standard_output("the findings");
     interruption::record_first();
     run_under_guard();
     try {
         const OutputFolder folder;
-        Evidence evidence = gather(tool, input, options.time_limit);
+        Evidence evidence = gather(tool, input, state, options.time_limit);
         evidence.has_no_input = !options.input;
         const std::vector<Judgement> judgements = judge(evidence);
         const bool ok =
@@ -275,6 +279,11 @@ void add_tool_check(Command tool) {
     command
         .option("--input", options->input,
                 "The tool's input: a JSON object, @FILE, or - for standard input (default: {})")
+        .type_name("JSON");
+    command
+        .option("--state", options->state,
+                "The parts of the state that the tool's manifest names: a JSON object, @FILE, or - "
+                "for standard input (default: {})")
         .type_name("JSON");
     command
         .option("--time-limit", options->time_limit, "Timeout of one run in seconds (default 30)")
