@@ -17,11 +17,6 @@ constexpr std::size_t kMaxTools = 16;
 constexpr std::size_t kMaxChoices = 9;
 constexpr std::size_t kDeepest = 64;
 
-std::string_view trimmed(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
-    return text.substr(0, text.find_last_not_of(kWhiteSpace) + 1);
-}
-
 std::string quoted(std::string_view text) {
     rapidjson::StringBuffer out;
     JsonWriter writer(out);
@@ -84,6 +79,11 @@ bool is_too_deep(std::string_view json) {
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(kWhiteSpace), text.size()));
+    return text.substr(0, text.find_last_not_of(kWhiteSpace) + 1);
+}
 
 std::string_view without_thoughts(std::string_view text) {
     constexpr std::string_view kBegin = "<think>";

@@ -24,6 +24,9 @@ struct Answer {
 // have not ended.
 std::string_view without_thoughts(std::string_view text);
 
+// The text without white space around it.
+std::string_view trimmed(std::string_view text);
+
 // The first byte of the object in an answer, or npos. Words before it may have braces too.
 std::size_t find_object(std::string_view text);
 

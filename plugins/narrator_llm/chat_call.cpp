@@ -69,7 +69,7 @@ std::shared_ptr<ChatCall> ChatCall::start(const plugin::Host& host, const ModelS
     http.body = to_json(request);
     http.connect_time = kConnectTime;
     http.total_time = total_time;
-    // Each keeps the call alive while it runs.
+    // Each callback keeps the call alive while it runs.
     const std::weak_ptr<ChatCall> weak = call;
     call->http_ =
         plugin::Http(host, http,

@@ -13,11 +13,20 @@ namespace {
 
 constexpr std::size_t kLongestLine = 240;
 constexpr std::size_t kLongestSummary = 2000;
-// Of the turns before one, the next request has at most as many (narrator-request-1, `turns`).
-constexpr std::size_t kLaterTurns = 19;
+// A request has at most as many turns before the last one, and fewer if they are long (`turns` of
+// narrator-request-1).
+constexpr std::size_t kMostTurns = 19;
+constexpr std::size_t kLongTurns = std::size_t{32} * 1024;
+// Fewer turns are not worth a summary.
+constexpr std::size_t kLeastTurns = 3;
+// By which a turn is recognized in a stored game.
+constexpr std::size_t kNotedNarrative = 200;
+constexpr std::size_t kMostNotes = std::size_t{8} * 1024;
 // The parts of the budget for the summary and for what the last message ends with, the state.
 constexpr std::uint64_t kSummaryShare = 8;
 constexpr std::uint64_t kLastShare = 2;
+constexpr std::uint64_t kQuestionShare = 8;  // for what tools said, or a fault
+constexpr std::uint64_t kAroundMessage = 6;  // tokens
 constexpr const char* kSumUp =
     "The story pauses. Do not tell what happens next. Sum up for yourself all that has happened so "
     "far, from what you summed up before to now, in at most 150 words: who and what the player "
@@ -36,43 +45,69 @@ std::string line_of(const SeenTurn& turn) {
     return std::string(detail::prefix_of(line, kLongestLine));
 }
 
+// What a turn is recognized by.
+SeenTurn noted(const SeenTurn& turn) {
+    return {turn.prompt, std::string(detail::prefix_of(turn.narrative, kNotedNarrative))};
+}
+
 // The beginning of a text, which ends at the end of a line if it is cut.
 std::string cut_to(std::string_view text, std::size_t most) {
+    constexpr std::string_view kCut = "\n(the rest is left out)";
     if (text.size() <= most) return std::string(text);
+    if (most < kCut.size()) return {};
+    most -= kCut.size();
     text = detail::prefix_of(text, most);
     const std::size_t line = text.rfind('\n');
     if (line != std::string_view::npos && line > most / 2) text = text.substr(0, line);
-    return std::string(text) + "\n(the rest is left out)";
+    return std::string(text) + std::string(kCut);
 }
 
 }  // namespace
 
-void Conversation::begin_turn(const std::vector<SeenTurn>& before, Notes notes,
+// Whether these are the turns that have ended.
+bool Conversation::knows(std::span<const SeenTurn> before) const {
+    if (before.empty() || !last_) return before.empty() && !last_;
+    std::size_t size = 0;
+    for (const SeenTurn& each : before) size += each.prompt.size() + each.narrative.size();
+    const bool is_cut = before.size() >= kMostTurns || size > kLongTurns;
+    if (before.size() < turns_.size() && !is_cut) return false;
+    const auto count = static_cast<std::ptrdiff_t>(std::min(before.size(), turns_.size()));
+    return before.back() == *last_ &&
+           std::equal(before.end() - count, before.end(), turns_.end() - count,
+                      [](const SeenTurn& seen, const Turn& turn) { return seen == turn.seen; });
+}
+
+void Conversation::begin_turn(std::span<const SeenTurn> before, const Notes& notes,
                               std::string prompt) {
-    const auto ends_with = [&](std::size_t count, const std::optional<SeenTurn>& turn) {
-        return turn ? count > 0 && before[count - 1] == *turn : count == 0;
-    };
     const bool continues = !before.empty() && has_answer() && before.back().prompt == prompt_ &&
-                           ends_with(before.size() - 1, last_);
-    const bool is_same = !continues && ends_with(before.size(), last_);
-    if (continues) {
-        end_turn(before.back());
-    } else if (!is_same) {
-        turns_.clear();
-        summary_.assign(notes.summary.begin(), notes.summary.end());
-        const std::size_t kept = summary_.empty() ? before.size() : notes.turns + 1;
-        for (const SeenTurn& each : std::span(before).last(std::min(kept, before.size()))) {
-            Answer answer;
-            answer.narrative = each.narrative;
-            answer.choices = each.choices;
-            turns_.push_back({each, {{"user", each.prompt}, {"assistant", to_json(answer)}}});
-        }
-    }
+                           knows(before.first(before.size() - 1));
+    if (continues) turns_.push_back({before.back(), std::move(current_)});
+    // A summary tells of the current turn, too.
+    else if (has_summed_up_ || !knows(before)) begin_with(before, notes);
+    has_summed_up_ = false;
     if (!before.empty()) last_ = before.back();
     else last_.reset();
     current_.clear();
     prompt_ = std::move(prompt);
     current_.push_back({"user", prompt_});
+}
+
+// Begins with the turns that have not left, as the notes have it.
+void Conversation::begin_with(std::span<const SeenTurn> before, const Notes& notes) {
+    turns_.clear();
+    summary_.assign(notes.summary.begin(), notes.summary.end());
+    left_ = notes.left;
+    if (left_) {
+        const auto is_left = [&](const SeenTurn& each) { return noted(each) == *left_; };
+        const auto last_left = std::find_if(before.begin(), before.end(), is_left);
+        if (last_left != before.end()) before = {last_left + 1, before.end()};
+    }
+    for (const SeenTurn& each : before) {
+        Answer answer;
+        answer.narrative = each.narrative;
+        answer.choices = each.choices;
+        turns_.push_back({each, {{"user", each.prompt}, {"assistant", to_json(answer)}}});
+    }
 }
 
 bool Conversation::has_answer() const {
@@ -83,10 +118,16 @@ void Conversation::add(const char* role, std::string content) {
     current_.push_back({role, std::move(content)});
 }
 
-void Conversation::end_turn(const SeenTurn& seen) { turns_.push_back({seen, std::move(current_)}); }
+void Conversation::ask(std::string_view question) {
+    add("user", cut_to(question, bytes_of(budget_ / kQuestionShare)));
+}
 
 std::uint64_t Conversation::tokens_of(std::size_t bytes) const {
     return static_cast<std::uint64_t>(static_cast<double>(bytes) / bytes_per_token_) + 1;
+}
+
+std::size_t Conversation::bytes_of(std::uint64_t tokens) const {
+    return static_cast<std::size_t>(static_cast<double>(tokens) * bytes_per_token_);
 }
 
 void Conversation::calibrate(std::size_t bytes, std::uint64_t tokens) {
@@ -100,6 +141,7 @@ void Conversation::drop_old_turns() {
     const std::size_t count = (turns_.size() + 1) / 2;
     for (std::size_t i = 0; i < count; ++i) {
         summary_.push_back(line_of(turns_.front().seen));
+        left_ = noted(turns_.front().seen);
         turns_.pop_front();
     }
     cut(summary_);
@@ -107,18 +149,18 @@ void Conversation::drop_old_turns() {
 
 Notes Conversation::notes() const {
     std::deque<std::string> summary = summary_;
-    const std::size_t turns = std::min(turns_.size(), kLaterTurns);
-    for (std::size_t i = 0; i + turns < turns_.size(); ++i) {
+    std::optional<SeenTurn> left = left_;
+    for (std::size_t i = 0; i + kMostTurns < turns_.size(); ++i) {
         summary.push_back(line_of(turns_[i].seen));
+        left = noted(turns_[i].seen);
     }
     cut(summary);
-    return {{summary.begin(), summary.end()}, turns};
+    return {{summary.begin(), summary.end()}, left};
 }
 
 // The oldest lines leave, but not what it begins with.
 void Conversation::cut(std::deque<std::string>& summary) const {
-    const auto most =
-        static_cast<std::size_t>(static_cast<double>(budget_ / kSummaryShare) * bytes_per_token_);
+    const std::size_t most = std::min(bytes_of(budget_ / kSummaryShare), kMostNotes);
     std::size_t size = 0;
     for (const std::string& line : summary) size += line.size() + 1;
     while (size > most && summary.size() > 1) {
@@ -127,7 +169,10 @@ void Conversation::cut(std::deque<std::string>& summary) const {
     }
 }
 
-bool Conversation::needs_summary() const { return turns_.size() > 2 && needed_ > budget_ / 4 * 3; }
+bool Conversation::needs_summary() const {
+    // Where rules and state take nearly all, a summary would be due every few turns.
+    return turns_.size() >= kLeastTurns && room_ > budget_ / 4 && turn_tokens() > room_ / 4 * 3;
+}
 
 std::vector<Message> Conversation::summary_request(const std::string& rules,
                                                    std::uint64_t answer_tokens) {
@@ -140,29 +185,37 @@ std::vector<Message> Conversation::summary_request(const std::string& rules,
 void Conversation::sum_up(std::string_view summary) {
     drop_old_turns();
     summary_.assign(1, std::string(detail::prefix_of(summary, kLongestSummary)));
-    needed_ = 0;
+    has_summed_up_ = true;
 }
 
-std::uint64_t Conversation::needed(const std::string& rules, const std::string& ending,
-                                   std::uint64_t answer_tokens) const {
-    std::size_t size = rules.size() + ending.size() + size_of(current_);
-    for (const std::string& line : summary_) size += line.size() + 1;
-    std::size_t count = current_.size() + 1;
+// Each message has a few tokens around it.
+std::uint64_t Conversation::turn_tokens() const {
+    std::size_t size = 0;
+    std::size_t count = 0;
     for (const Turn& turn : turns_) {
         size += size_of(turn.messages);
         count += turn.messages.size();
     }
-    // Each message has a few tokens around it.
-    return tokens_of(size) + 6 * count + answer_tokens;
+    return tokens_of(size) + kAroundMessage * count;
+}
+
+std::uint64_t Conversation::fixed_tokens(std::string_view rules) const {
+    std::size_t size = rules.size() + size_of(current_);
+    for (const std::string& line : summary_) size += line.size() + 1;
+    return tokens_of(size) + kAroundMessage * (current_.size() + 1);
 }
 
 std::vector<Message> Conversation::messages(const std::string& rules, const std::string& last,
                                             std::uint64_t answer_tokens) {
-    const auto most_of_last =
-        static_cast<std::size_t>(static_cast<double>(budget_ / kLastShare) * bytes_per_token_);
-    const std::string ending = cut_to(last, most_of_last);
-    while (!turns_.empty() && needed(rules, ending, answer_tokens) > budget_) drop_old_turns();
-    needed_ = needed(rules, ending, answer_tokens);
+    std::string ending;
+    while (true) {
+        const std::uint64_t fixed = fixed_tokens(rules) + answer_tokens;
+        const std::uint64_t left = budget_ - std::min(budget_, fixed);
+        ending = cut_to(last, bytes_of(std::min(budget_ / kLastShare, left)));
+        room_ = left - std::min(left, tokens_of(ending.size()));
+        if (turns_.empty() || turn_tokens() <= room_) break;
+        drop_old_turns();
+    }
     std::vector<Message> all;
     all.push_back({"system", rules});
     for (const Turn& turn : turns_) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ struct SeenTurn {
 // What a conversation needs to go on in another process, or at another turn of the session. It is kept
 // with the session, in the metadata of plans.
 struct Notes {
-    std::vector<std::string> summary;  // of the turns that have left
-    std::size_t turns = 0;             // that have not left, before the one with these notes
+    std::vector<std::string> summary;
+    std::optional<SeenTurn>
+        left;  // the last turn that it replaces; with the beginning of its narrative
 };
 
 class Conversation {
@@ -43,9 +45,10 @@ public:
     // The turns before this prompt, the oldest first, and the notes of the last one. If they do not
     // continue the turns that are kept, because the session went to another turn, the conversation
     // begins with them.
-    void begin_turn(const std::vector<SeenTurn>& before, Notes notes, std::string prompt);
-    // Adds a question of the current turn, or an answer to it.
-    void add(const char* role, std::string content);
+    void begin_turn(std::span<const SeenTurn> before, const Notes& notes, std::string prompt);
+    // Adds a question of the current turn, an eighth of the budget at most, or an answer to it.
+    void ask(std::string_view question);
+    void answer(std::string content) { add("assistant", std::move(content)); }
     // False if the last request of the current turn got no answer: there is nothing to say about it.
     bool has_answer() const;
     // Drops what was added after this many messages of the current turn.
@@ -74,10 +77,13 @@ private:
         std::vector<Message> messages;
     };
 
+    bool knows(std::span<const SeenTurn> before) const;
+    void begin_with(std::span<const SeenTurn> before, const Notes& notes);
+    void add(const char* role, std::string content);
     std::uint64_t tokens_of(std::size_t bytes) const;
-    void end_turn(const SeenTurn& seen);
-    std::uint64_t needed(const std::string& rules, const std::string& ending,
-                         std::uint64_t answer_tokens) const;
+    std::size_t bytes_of(std::uint64_t tokens) const;
+    std::uint64_t turn_tokens() const;
+    std::uint64_t fixed_tokens(std::string_view rules) const;
     void drop_old_turns();
     void cut(std::deque<std::string>& summary) const;
 
@@ -86,9 +92,11 @@ private:
     std::optional<SeenTurn> last_;  // the turn before the current one
     // The model's summary, or the first turn; then a line for each turn that has left since.
     std::deque<std::string> summary_;
-    std::string prompt_;  // of the current turn
+    std::optional<SeenTurn> left_;  // as in Notes
+    bool has_summed_up_ = false;    // since the current turn began
+    std::string prompt_;            // of the current turn
     std::vector<Message> current_;
-    std::uint64_t needed_ = 0;  // by the last request with its answer
+    std::uint64_t room_ = 0;  // tokens for the turns in the last request
     double bytes_per_token_ = 3.5;
 };
 

@@ -20,23 +20,17 @@ constexpr const char* kSchema =
 constexpr const char* kGrammar = R"(root ::= "{\"sign\": \"heron\"}")";
 // Enough for a few thoughts before the answer.
 constexpr std::uint64_t kMostTokens = 200;
-constexpr std::chrono::milliseconds kLongest{60'000};
+constexpr int kMostMissed = 2;
 constexpr std::chrono::milliseconds kLongestCount{2'000};
+constexpr std::uint64_t kMostCountBytes = std::uint64_t{4} << 20;
 
 // The server understood the request, and did not like it.
 bool is_refusal(std::uint32_t status) {
     return status == 400 || status == 422 || status == 500 || status == 501;
 }
 
-std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view kBlank = " \t\r\n";
-    text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-    return text.substr(0, text.find_last_not_of(kBlank) + 1);
-}
-
-bool keeps_to(Format format, std::string_view answer) {
+bool honours(Format format, std::string_view answer) {
     if (format == Format::None) return true;
-    answer = trimmed(without_thoughts(answer));
     if (format == Format::JsonObject) return answer.starts_with('{');
     rapidjson::Document document;
     return parse_object(answer, document) && text_member(&document, "sign") == "heron";
@@ -48,15 +42,17 @@ ModelServer::ModelServer(const plugin::Host& host, const ModelSettings& settings
                          std::function<void()> on_found)
     : host_(host), settings_(settings), on_found_(std::move(on_found)) {
     if (!settings.format) return;
-    is_found_ = true;
+    is_known_ = true;
     format_ = static_cast<std::size_t>(
         std::find(std::begin(kFormats), std::end(kFormats), *settings.format) -
         std::begin(kFormats));
 }
 
-void ModelServer::find_format() {
-    if (is_found_ || probe_ != nullptr) return;
+void ModelServer::find_format(std::chrono::milliseconds most) {
+    if (is_known_ || probe_ != nullptr) return;
     format_ = 0;
+    is_accepted_ = false;
+    deadline_ = std::chrono::steady_clock::now() + most;
     ask();
 }
 
@@ -67,44 +63,62 @@ void ModelServer::ask() {
     request.schema = kSchema;
     request.grammar = kGrammar;
     request.max_tokens = kMostTokens;
-    probe_ = send(std::move(request), kLongest, {{}, [this] { judge(); }});
+    const auto left = deadline_ - std::chrono::steady_clock::now();
+    const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(left);
+    probe_ = send(std::move(request), std::max(most, std::chrono::milliseconds(1)),
+                  {{}, [this] { judge(); }});
 }
 
 void ModelServer::judge() {
     const ChatCall& call = *probe_;
-    if (const auto& tokens = call.response().tokens()) tokens_ += *tokens;
-    bool goes_on = false;
+    const ChatResponse& response = call.response();
+    if (response.tokens()) tokens_ += *response.tokens();
     if (call.fault().empty()) {
-        const std::string& answer = call.response().answer();
-        // A model that only thought so far shows nothing; most servers keep to a schema.
-        if (answer.empty()) format_ = 0;
-        if (answer.empty() || keeps_to(format(), answer)) return end(true);
-        goes_on = true;
-    } else {
-        if (adapts_to(call)) return ask();
-        // With status 200, the server reported a fault instead of an answer.
-        goes_on = is_refusal(call.status()) || (call.status() == 200 && !call.may_retry());
-    }
-    if (!goes_on || ++format_ == std::size(kFormats)) {
+        const std::string_view answer = trimmed(without_thoughts(response.answer()));
+        if (answer.empty() && format_ == 0) {
+            is_known_ = true;
+            host_.log(
+                plugin::Level::Info,
+                "the server did not show which format it honours; format = \"json_schema\" is "
+                "assumed");
+            return end();
+        }
+        if (honours(format(), answer)) {
+            is_known_ = true;
+            host_.log(
+                plugin::Level::Info,
+                format() == Format::None
+                    ? std::string("the server honours no format, so the form of an answer is "
+                                  "only asked for in words")
+                    : "the server honours format = \"" + std::string(name_of(format())) + "\"");
+            return end();
+        }
+    } else if (adapts_to(call)) {
+        return ask();
+    } else if (!is_refusal(call.status()) && response.fault().empty() && !response.is_endless()) {
+        // The server did not answer, which says nothing about the format. It is asked again with the
+        // next prompt, unless it is only slow or refuses again.
+        const bool is_there = call.status() != 0;
+        is_known_ = !has_time() || (is_there && ++missed_ == kMostMissed);
         format_ = 0;
-        return end(false);
+        host_.log(plugin::Level::Info,
+                  "the server did not show which format it honours: " + call.fault());
+        return end();
     }
-    ask();
+    if (++format_ < std::size(kFormats)) return ask();
+    // It refused even a request without a format.
+    format_ = 0;
+    end();
 }
 
-void ModelServer::end(bool is_found) {
-    is_found_ = is_found;
-    found_ = format_;
+void ModelServer::end() {
     probe_.reset();
-    if (is_found) {
-        host_.log(plugin::Level::Info,
-                  format() == Format::None
-                      ? std::string("the server keeps its answers to no form, so they are only "
-                                    "asked for in words")
-                      : "the server keeps its answers to format = \"" +
-                            std::string(name_of(format())) + "\"");
-    }
     on_found_();
+}
+
+void ModelServer::accept() {
+    is_accepted_ = true;
+    if (format() == Format::None) is_known_ = true;
 }
 
 std::shared_ptr<ChatCall> ModelServer::send(ChatRequest request,
@@ -120,14 +134,18 @@ std::shared_ptr<ChatCall> ModelServer::send(ChatRequest request,
 bool ModelServer::count_tokens(const std::string& text,
                                std::function<void(std::uint64_t tokens)> then) {
     constexpr std::string_view kVersion = "/v1";
-    if (has_counted_ || !settings_.base_url.ends_with(kVersion)) return false;
+    // Servers of others have no such address, and it is not for the key.
+    if (has_counted_ || !settings_.base_url.starts_with("http://") ||
+        !settings_.base_url.ends_with(kVersion)) {
+        return false;
+    }
     has_counted_ = true;
     plugin::HttpRequest http;
     http.url =
         settings_.base_url.substr(0, settings_.base_url.size() - kVersion.size()) + "/tokenize";
     http.headers = {"Content-Type: application/json"};
-    if (!settings_.key.empty()) http.headers.push_back("Authorization: Bearer " + settings_.key);
     http.total_time = kLongestCount;
+    http.max_body_bytes = kMostCountBytes;
     rapidjson::StringBuffer body;
     JsonWriter writer(body);
     writer.StartObject();
@@ -162,10 +180,14 @@ bool ModelServer::adapts_to(const ChatCall& call) {
         return true;
     }
     if (probe_ != nullptr || is_accepted_ || settings_.format) return false;
-    if (++format_ < std::size(kFormats)) return true;
-    // So the format was not what it refused.
-    format_ = found_;
-    return false;
+    if (format() == Format::None) {
+        // So the format was not what it refused.
+        format_ = std::exchange(refused_, 0);
+        return false;
+    }
+    refused_ = format_;
+    format_ = std::size(kFormats) - 1;
+    return true;
 }
 
 }  // namespace narratoria::llm

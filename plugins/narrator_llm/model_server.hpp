@@ -28,8 +28,8 @@ public:
     ModelServer(const plugin::Host& host, const ModelSettings& settings,
                 std::function<void()> on_found);
 
-    // Begins to find out which format the server keeps to, unless the story gives it or it is known.
-    void find_format();
+    // Begins to find out which format the server honours, unless the story gives it or it is known.
+    void find_format(std::chrono::milliseconds most);
     bool is_finding_format() const { return probe_ != nullptr; }
     Format format() const { return kFormats[format_]; }
 
@@ -37,13 +37,13 @@ public:
     std::shared_ptr<ChatCall> send(ChatRequest request,
                                    std::optional<std::chrono::milliseconds> total_time,
                                    ChatEvents events);
-    // A request of the story in this format was answered, so the format is not changed any more.
-    void accept() { is_accepted_ = true; }
+    // A request of the story was answered, so its format is kept.
+    void accept();
     // After a fault of a call: true if it should be sent again, in a form that the server may accept.
     bool adapts_to(const ChatCall& call);
 
     // Asks how many tokens a text has, once: the servers of llama.cpp and vLLM count them. `then` is
-    // called with 0 if this one does not. Returns false if it was asked before.
+    // called with 0 if this one does not. Returns false if it was asked before, or is not asked.
     bool count_tokens(const std::string& text, std::function<void(std::uint64_t tokens)> then);
     bool is_counting_tokens() const { return count_.is_running(); }
 
@@ -53,15 +53,18 @@ public:
 private:
     void ask();
     void judge();
-    void end(bool is_found);
+    void end();
+    bool has_time() const { return std::chrono::steady_clock::now() < deadline_; }
 
     plugin::Host host_;
     const ModelSettings& settings_;
     const std::function<void()> on_found_;
-    std::size_t format_ = 0;  // an index of kFormats
-    std::size_t found_ = 0;   // likewise, that the server accepted in a probe
-    bool is_found_ = false;
-    bool is_accepted_ = false;
+    std::size_t format_ = 0;    // an index of kFormats
+    std::size_t refused_ = 0;   // likewise, before the request without a format
+    bool is_known_ = false;     // the format is not looked for again
+    bool is_accepted_ = false;  // and not changed again
+    int missed_ = 0;            // probes that the server did not answer
+    std::chrono::steady_clock::time_point deadline_;
     bool limits_completion_tokens_ = false;
     std::shared_ptr<ChatCall> probe_;
     bool has_counted_ = false;

@@ -44,6 +44,9 @@ constexpr milliseconds kLeastTime{20'000};
 constexpr std::size_t kMaxFaulty = 4000;  // bytes of an answer that could not be used
 // After a turn, before its story is summed up: the player may go on at once.
 constexpr milliseconds kIdleTime{1'000};
+// The time for finding the server's format: a part of the time for the reply.
+constexpr int kFormatShare = 4;
+constexpr milliseconds kMostFormatTime{15'000};
 constexpr milliseconds kLongestSummary{300'000};
 constexpr std::uint64_t kMostSummaryTokens = 400;
 constexpr std::size_t kLeastSummary = 80;  // bytes; a few words sum nothing up
@@ -63,11 +66,7 @@ public:
                 replay_ = Exchanges::read(settings_.replay);
                 return;
             }
-            server_.emplace(host_, settings_, [this] {
-                if (question_) ask();
-            });
-            // There are no requests before this constructor has returned.
-            host.post([this] { server_->find_format(); });
+            server_.emplace(host_, settings_, [this] { ask_if_ready(); });
         } catch (const std::runtime_error& error) {
             fault_ = error.what();
             host.log(plugin::Level::Warning, fault_);
@@ -90,16 +89,17 @@ public:
         question_.emplace(std::move(question));
         retries_ = 0;
         generated_at_ = steady_clock::now();
-        // If the server is still asked about itself, ask() follows.
-        if (server_ && (server_->is_finding_format() || server_->is_counting_tokens())) return;
-        ask();
+        is_asked_ = false;
+        ask_if_ready();
     }
 
     void cancel_reply(std::uint64_t token) override {
         if (!question_ || question_->reply().token() != token) return;
         drop_question();
         // A model that was too slow twice would be so again, and the player has waited long enough.
-        if (++timeouts_ == kMaxTimeouts) refusal_ = "the model has not answered in time";
+        if (is_asked_ && ++timeouts_ == kMaxTimeouts) {
+            refusal_ = "the model has not answered in time";
+        }
     }
 
 private:
@@ -110,7 +110,6 @@ private:
         refusal_.clear();
         timeouts_ = 0;
         last_in_turn_.clear();
-        if (server_) server_->find_format();
         const auto time = question.reply().timeout();
         if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
             host_.log(plugin::Level::Warning,
@@ -125,7 +124,7 @@ private:
             Answer fallback;
             fallback.narrative = before.back().narrative;
             conversation_->keep(good_size_);
-            conversation_->add("assistant", to_json(fallback));
+            conversation_->answer(to_json(fallback));
         }
         key_.prompts.clear();
         for (const SeenTurn& turn : before) key_.prompts.push_back(turn.prompt);
@@ -135,6 +134,10 @@ private:
         key_.prompts.push_back(question.prompt());
         conversation_->begin_turn(before, question.notes(), question.prompt());
         good_size_ = conversation_->size();
+        if (server_) {
+            server_->find_format(
+                std::min(kMostFormatTime, time ? *time / kFormatShare : kMostFormatTime));
+        }
     }
 
     // The turn goes on: the tools have run, or the last answer could not be used.
@@ -145,15 +148,26 @@ private:
             // If the server failed, the model has no fault to correct, and two messages of the same
             // role in a row are refused by some models.
             if (!conversation_->has_answer()) return;
-            conversation_->add("user", "That answer cannot be used:" + faults +
-                                           "\nAnswer again, with one JSON object only.");
+            conversation_->ask("That answer cannot be used:" + faults +
+                               "\nAnswer again, with one JSON object only.");
         } else if (!results.empty()) {
-            conversation_->add("user", results);
+            conversation_->ask(results);
             good_size_ = conversation_->size();
         }
     }
 
     // ---- asking
+
+    // Unless the server is still asked about itself, after which this follows.
+    void ask_if_ready() {
+        if (!question_) return;
+        if (server_ && (server_->is_finding_format() || server_->is_counting_tokens())) return;
+        try {
+            ask();
+        } catch (const narratoria::Error& error) {
+            fail(error.what());
+        }
+    }
 
     void ask() {
         const Question& question = *question_;
@@ -168,7 +182,7 @@ private:
         request_bytes_ = shown.size();
         if (server_ && server_->count_tokens(shown, [this](std::uint64_t tokens) {
                 conversation_->calibrate(request_bytes_, tokens);
-                if (question_) ask();
+                ask_if_ready();
             })) {
             return;
         }
@@ -187,8 +201,9 @@ private:
             return fail(refusal_);
         }
         request.format = server_->format();
-        request.schema = answer_schema(tools);
-        request.grammar = answer_grammar(tools);
+        if (request.format == Format::Grammar) request.grammar = answer_grammar(tools);
+        else request.schema = answer_schema(tools);
+        is_asked_ = true;
         call_ = server_->send(std::move(request), std::nullopt, events);
     }
 
@@ -221,7 +236,7 @@ private:
     }
 
     void take_fault() {
-        if (server_ && server_->adapts_to(*call_)) return ask();
+        if (server_ && server_->adapts_to(*call_)) return ask_if_ready();
         std::string why = call_->fault();
         const std::uint32_t status = call_->status();
         const milliseconds pause = call_->pause().value_or(kFirstPause * (1 << retries_));
@@ -232,7 +247,7 @@ private:
             ++retries_;
             host_.log(plugin::Level::Info,
                       why + "; asking again in " + std::to_string(pause.count()) + " ms");
-            retry_ = plugin::Timer(host_, pause, [this] { ask(); });
+            retry_ = plugin::Timer(host_, pause, [this] { ask_if_ready(); });
             return;
         }
         if (status == 401 || status == 403) {
@@ -295,7 +310,7 @@ private:
             // Its beginning is enough to see the fault, and fits into the budget.
             const std::string_view given =
                 narratoria::detail::prefix_of(response.answer(), kMaxFaulty);
-            conversation_->add("assistant", given.empty() ? "(nothing)" : std::string(given));
+            conversation_->answer(given.empty() ? "(nothing)" : std::string(given));
             return fail("the model's answer cannot be used: " + fault);
         }
         // A model repeats the faults that it is shown, so they leave once there is a correct answer.
@@ -306,7 +321,7 @@ private:
         if (std::string text = to_json(same); std::exchange(last_in_turn_, text) == text) {
             answer.tools.clear();
         }
-        conversation_->add("assistant", to_json(answer));
+        conversation_->answer(to_json(answer));
         const plugin::Reply reply = question_->reply();
         const bool continues = !answer.tools.empty();
         question_.reset();
@@ -397,6 +412,7 @@ private:
     std::size_t request_bytes_ = 0;
     std::shared_ptr<ChatCall> call_;
     NarrativeReader reader_;
+    bool is_asked_ = false;  // the question was sent to the server
     plugin::Timer retry_;
     int retries_ = 0;                        // of the request
     int timeouts_ = 0;                       // of the prompt

@@ -18,10 +18,12 @@ constexpr std::uint64_t kMaxContinuations = 4;
 // A member of the metadata of a plan.
 constexpr const char* kNotes = "narrator_llm";
 
-std::string shortened(const std::string& text) {
-    constexpr std::size_t kMost = 2000;
-    if (text.size() <= kMost) return text;
-    return std::string(detail::prefix_of(text, kMost)) + "…";
+constexpr std::size_t kLongestResult = 2000;
+constexpr std::size_t kLongestFact = 200;
+
+std::string shortened(const std::string& text, std::size_t most = kLongestResult) {
+    if (text.size() <= most) return text;
+    return std::string(detail::prefix_of(text, most)) + "…";
 }
 
 bool is_true(const Json* value) { return value != nullptr && value->IsTrue(); }
@@ -39,8 +41,15 @@ std::string to_metadata(const Notes& notes) {
     writer.StartArray();
     for (const std::string& line : notes.summary) write(writer, line);
     writer.EndArray();
-    writer.Key("turns");
-    writer.Uint64(notes.turns);
+    if (notes.left) {
+        writer.Key("left");
+        writer.StartObject();
+        writer.Key("prompt");
+        write(writer, notes.left->prompt);
+        writer.Key("narrative");
+        write(writer, notes.left->narrative);
+        writer.EndObject();
+    }
     writer.EndObject();
     writer.EndObject();
     return {out.GetString(), out.GetSize()};
@@ -114,7 +123,10 @@ Notes Question::notes() const {
     each_element(kept, "summary", [&](const Json& line) {
         if (line.IsString()) notes.summary.emplace_back(view(line));
     });
-    notes.turns = number_member(kept, "turns");
+    if (const Json* const left = member(kept, "left")) {
+        notes.left = {std::string(text_member(left, "prompt")),
+                      std::string(text_member(left, "narrative"))};
+    }
     return notes;
 }
 
@@ -123,7 +135,8 @@ std::string Question::state(const std::vector<std::string>& facts) const {
     const Json* const state = member(&request_, "state");
     for (const std::string& fact : facts) {
         const Json* const value = rapidjson::Pointer(fact.data(), fact.size()).Get(*state);
-        if (value != nullptr) all += "- " + fact.substr(1) + ": " + to_text(*value) + "\n";
+        if (value != nullptr)
+            all += "- " + fact.substr(1) + ": " + shortened(to_text(*value), kLongestFact) + "\n";
     }
     if (!all.empty()) all = "Most important:\n" + all;
     const std::string_view text = text_member(&request_, "stateForPrompt");

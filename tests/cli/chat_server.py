@@ -278,9 +278,9 @@ def waits(event, rest):
     return then
 
 
-def calls(*arguments, usage=USAGE, say=""):
+def calls(*arguments, usage=USAGE):
     """Streams calls of the function "answer" with these arguments, in pieces."""
-    pieces = [delta(say, role="assistant")]
+    pieces = [delta("", role="assistant")]
     for index, each in enumerate(arguments):
         text = answer(each)
         pieces.append(delta(None, tool_calls=[{"index": index, "id": f"c{index}", "type": "function",

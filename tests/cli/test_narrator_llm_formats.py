@@ -2,11 +2,14 @@
 """narratoria.narrator_llm finds out in which form a server keeps its answers, and asks for this form."""
 
 import json
+import time
 
 import pytest
 
-from chat_server import ChatServer, calls, completion, error, format_of, says, whole
-from model_stories import FALLBACK, GOOD, TOLD, of, play, shown, story  # noqa: F401
+from chat_server import (DEADLINE, ChatServer, Peer, begins, calls, completion, delta, error, events, format_of, says,
+                         whole)
+from harness import environment
+from model_stories import FALLBACK, GOOD, PROMPT_SIGN, TOLD, of, play, shown, story  # noqa: F401
 
 HELLO = "Hello, traveller!"
 SIGN = {"sign": "heron"}
@@ -60,11 +63,65 @@ def test_sign_in_other_words_is_not_the_format(play):
     assert format_of(server.requests[0]) == "none"
 
 
-def test_model_that_only_thinks_is_asked_for_a_schema(play):
-    with ChatServer(says(GOOD), probe=lambda request: says("", reasoning="Hm, a traveller", usage=None)) as server:
+@pytest.mark.parametrize("thoughts", [says("", reasoning="Hm, a traveller", usage=None),
+                                      says("<think>Hm, a traveller", finish="length", usage=None)], ids=["apart", "within"])
+def test_model_that_only_thinks_is_asked_for_a_schema(play, thoughts):
+    with ChatServer(says(GOOD), probe=lambda request: thoughts) as server:
         assert play(server).status == 0
     assert format_of(server.requests[0]) == "json_schema" and len(server.probes) == 1
 
+
+def test_empty_answer_does_not_bring_back_a_format_that_was_ignored(play):
+    def probe(request):
+        return says("" if format_of(request) == "tools" else HELLO, usage=None)
+    with ChatServer(says(GOOD), probe=probe) as server:
+        assert play(server).status == 0
+    assert format_of(server.requests[0]) == "none"
+
+
+@pytest.mark.parametrize("probe", [Peer.stall, begins(b"", Peer.stall),
+                                   begins(events(delta("Hello tra"), is_done=False), Peer.stall)], ids=range(3))
+def test_server_that_is_slow_to_show_its_format_is_asked_for_the_story(play, probe):
+    with ChatServer(says(GOOD), probe=lambda request: probe) as server:
+        ran = play(server, "go", "on", times="narrator_ms = 4000")
+    assert ran.status == 0 and ran.out.count(TOLD) == 2, ran
+    assert len(server.probes) == 1 and len(server.requests) == 2
+
+
+def test_connection_that_breaks_says_nothing_about_a_format(play):
+    probes = iter([begins(events(delta("Hello tra"), is_done=False), Peer.reset), says(SIGN, usage=None)])
+    with ChatServer(says(GOOD), probe=lambda request: next(probes)) as server:
+        ran = play(server, "go", "on")
+    assert ran.status == 0 and [format_of(request) for request in server.requests] == ["json_schema"] * 2, ran
+
+
+def test_server_is_not_asked_if_another_narrator_plays(command, story):
+    with ChatServer(says(GOOD)) as server:
+        folder = story(server.url)
+        (folder / "prompts.json").write_text('{"prompts": [{"patterns": ["go"], "answers": [{"narrative": "You go."}]}]}')
+        ran = command("play", "--narrator", "template", "--story", folder, "go")
+    assert "You go." in ran.out and server.connections == 0, ran
+
+
+def test_one_question_at_a_time_after_a_cancelled_prompt(command, story):
+    probes = iter([refuses("503 Busy")])
+    with ChatServer(says(GOOD), probe=lambda request: next(probes, says(SIGN, usage=None)), counter=Peer.stall) as server:
+        terminal = command.on_terminal("play", "--no-store", "--story", story(server.url), env=environment(TERM="dumb"))
+        terminal.read_until(PROMPT_SIGN)
+        terminal.type("one\n")
+        deadline = time.monotonic() + DEADLINE
+        while not server.counted:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        terminal.type("\x03")
+        terminal.read_until(PROMPT_SIGN)
+        terminal.type("two\n")
+        terminal.read_until(TOLD)
+        terminal.read_until(PROMPT_SIGN)
+        terminal.type("/quit\n")
+        assert terminal.finish().status == 0
+    assert [format_of(request) for request in server.requests] == ["json_schema"]
+    assert len(server.probes) == 2
 
 @pytest.mark.parametrize("status", ["401 Unauthorized", "404 Not Found", "429 Too Many Requests",
                                     "503 Service Unavailable"])
@@ -83,7 +140,23 @@ def test_schema_of_the_tools_may_be_refused_too(play):
     with ChatServer(answers) as server:
         ran = play(server, "go", "on")
     assert ran.status == 0 and TOLD in shown(ran), ran
-    assert [format_of(request) for request in server.requests] == ["json_schema", "grammar", "grammar"]
+    assert [format_of(request) for request in server.requests] == ["json_schema", "none", "none"]
+
+
+def test_format_that_was_refused_once_is_not_used_again(play):
+    def answers(peer):
+        (refuses() if format_of(peer.request) == "json_schema" else says(GOOD))(peer)
+    with ChatServer(answers, probe=lambda request: refuses("429 Too Many Requests")) as server:
+        ran = play(server, "go", "on", "further")
+    assert ran.status == 0 and FALLBACK not in ran.out, ran
+    assert [format_of(request) for request in server.requests] == ["json_schema", "none", "none", "none"]
+
+
+def test_request_that_is_refused_in_any_form_is_sent_twice(play):
+    with ChatServer(refuses(message="the context is full")) as server:
+        ran = play(server)
+    assert FALLBACK in ran.out and "the context is full" in shown(ran), ran
+    assert [format_of(request) for request in server.requests] == ["json_schema", "none"]
 
 
 def test_refusal_of_a_later_request_is_not_about_its_format(play):
@@ -142,10 +215,10 @@ def test_call_may_come_whole(play):
 # ---------------------------------------------------------------- narrator check
 
 
-def test_check_says_what_the_server_keeps_to(command, story):
+def test_check_says_which_format_the_server_honours(command, story):
     with ChatServer(says(GOOD), probe=keeps_to("grammar")) as server:
         ran = command("narrator", "check", "--prompts", "1", "--story", story(server.url))
-    assert ran.status == 0 and 'keeps its answers to format = "grammar"' in ran.err, ran
+    assert ran.status == 0 and 'the server honours format = "grammar"' in ran.err, ran
 
 
 # ---------------------------------------------------------------- tokens
@@ -173,3 +246,4 @@ def test_first_request_fits_into_the_budget_if_the_server_counts_its_tokens(play
 def test_server_need_not_count_tokens(play, counter):
     with ChatServer(says(GOOD), counter=counter) as server:
         assert play(server).status == 0
+    assert len(server.counted) == 1

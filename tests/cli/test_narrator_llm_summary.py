@@ -35,14 +35,17 @@ class Game:
         self.terminal.read_until(PROMPT_SIGN)
 
     def play_until_summary(self):
-        """Plays as many turns as need a summary; returns the request for it."""
-        for number in range(8):
+        """Plays turns until one needs a summary; returns the request for it."""
+        for number in range(20):
             self.type(f"I take step {number}")
-        deadline = time.monotonic() + DEADLINE
-        while not self.summaries():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        return self.summaries()[0]
+            self.last = f"I take step {number}"
+            # The player pauses for longer than a second when there are enough turns.
+            pause = time.monotonic() + (3 if number >= 6 else 0)
+            while not self.summaries() and time.monotonic() < pause:
+                time.sleep(0.01)
+            if self.summaries():
+                return self.summaries()[0]
+        raise AssertionError("the model was not asked to sum up")
 
     def summaries(self):
         return [request for request in self.server.requests if is_summary(request)]
@@ -78,21 +81,34 @@ def test_summary_replaces_old_turns_here_in_a_stored_game_and_not_before_it(comm
         arguments = ("--store", tmp_path / "games.db", "--session", "one", "--story", story(server.url, *SMALL))
         game = Game(command, server, *arguments)
         request = game.play_until_summary()
+        last = game.last
         assert request.body["messages"][:2] == server.requests[-2].body["messages"][:2], "the same beginning"
         assert "response_format" not in request.body and request.body["max_tokens"] == 200
         until(lambda: request.sent)
         begin = f"What happened before, in short:\n{SUMMARY}\n"
         until(lambda: game.shown().startswith(begin))
-        assert "I take step 0" not in server.requests[-1].text and "I take step 7" in server.requests[-1].text
+        assert "I take step 0" not in server.requests[-1].text and last in server.requests[-1].text
         game.quit()
 
         game = Game(command, server, *arguments)
         shown = game.shown("I open the game again")
-        assert shown.startswith(begin) and "I take step 7" in server.requests[-1].text, shown
+        assert shown.startswith(begin) and last in server.requests[-1].text, shown
         assert "I take step 0" not in server.requests[-1].text
         for _ in range(6):
             game.type("/undo")
         assert SUMMARY not in game.shown("I go another way")
+        game.quit()
+
+
+def test_summary_leaves_with_the_last_turn_that_it_tells_of(command, story, tmp_path):
+    with ChatServer(narrates(says(SUMMARY, usage=None))) as server:
+        game = Game(command, server, "--store", tmp_path / "games.db", "--session", "one", "--story",
+                    story(server.url, *SMALL))
+        request = game.play_until_summary()
+        until(lambda: request.sent)
+        game.type("/undo")
+        assert game.shown("I go another way") == "I take step 0"
+        assert game.last not in server.requests[-1].text
         game.quit()
 
 
@@ -113,7 +129,8 @@ def test_reply_that_sums_nothing_up_changes_nothing(game, reply):
         playing = game(server)
         request = playing.play_until_summary()
         until(lambda: request.sent)
-        assert playing.shown() == "I take step 0"
+        for _ in range(2):
+            assert playing.shown() == "I take step 0"
         playing.quit()
 
 
@@ -132,15 +149,16 @@ def test_tokens_of_a_summary_are_reported_with_the_next_answer(command, story):
 # ---------------------------------------------------------------- facts
 
 STATE = "[state]\nplayer = {name = 'Ada', hp = 5}\nquest = 'the mill'\n" + "".join(
-    f"a{number:03} = '{'x' * 60}'\n" for number in range(400))
+    f"a{number:03} = '{'x' * 20_000}'\n" for number in range(2))
 
 
 def test_facts_are_shown_however_long_the_state_is(play):
     with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=('facts = ["/player/name", "/quest", "/none"]', STATE))
+        ran = play(server, settings=('facts = ["/a000", "/player/name", "/quest", "/none"]', STATE))
     assert ran.status == 0, ran
     text = server.requests[0].messages[-1]["content"]
-    assert 'Most important:\n- player/name: "Ada"\n- quest: "the mill"\nThe state:\n' in text
+    assert 'Most important:\n- a000: "xxxxx' in text
+    assert '…\n- player/name: "Ada"\n- quest: "the mill"\nThe state:\n' in text
     assert "(the rest is left out)" in text
 
 

@@ -13,6 +13,7 @@
 namespace narratoria::llm {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -73,7 +74,7 @@ protected:
         conversation.begin_turn(before, notes, prompt);
         notes = conversation.notes();
         const std::string shown = show();
-        conversation.add("assistant", "{\"narrative\":\"" + narrative + "\"}");
+        conversation.answer("{\"narrative\":\"" + narrative + "\"}");
         before.push_back({prompt, narrative});
         if (before.size() > 20) before.erase(before.begin());
         return shown;
@@ -88,6 +89,13 @@ protected:
         return all;
     }
 
+    static std::string text_of(Conversation& conversation) {
+        std::string all;
+        for (const Message& each : conversation.messages("The rules.", "", 200)) {
+            all += each.content + "\n";
+        }
+        return all;
+    }
     // Plays turns until the model should sum the story up; returns their number.
     int play_until_long() {
         int turns = 0;
@@ -218,14 +226,8 @@ TEST_F(ConversationTest, NotesContinueItInAnotherProcess) {
     play("listen", "Rain.");
     Conversation other{2000};
     other.begin_turn(before, notes, "go on");
-    const auto text = [](Conversation& each) {
-        std::string all;
-        for (const Message& message : each.messages("The rules.", "", 200))
-            all += message.content + "\n";
-        return all;
-    };
-    EXPECT_THAT(text(other), HasSubstr("in short:\nYou walked along a wall.\n"));
-    EXPECT_THAT(text(other), HasSubstr("listen\n"));
+    EXPECT_THAT(text_of(other), HasSubstr("in short:\nYou walked along a wall.\n"));
+    EXPECT_THAT(text_of(other), HasSubstr("listen\n"));
 }
 
 TEST_F(ConversationTest, NotesHaveALineForTurnsThatARequestDoesNotHave) {
@@ -233,11 +235,63 @@ TEST_F(ConversationTest, NotesHaveALineForTurnsThatARequestDoesNotHave) {
         play("step " + std::to_string(i), "Wall " + std::to_string(i) + ".");
     Conversation other{2000};
     other.begin_turn(before, notes, "go on");
-    std::string all;
-    for (const Message& each : other.messages("The rules.", "", 200)) all += each.content + "\n";
+    const std::string shown = text_of(other);
     for (int i = 1; i <= 25; ++i) {
-        EXPECT_THAT(all, HasSubstr("Wall " + std::to_string(i) + ".")) << i;
+        EXPECT_THAT(shown, HasSubstr("Wall " + std::to_string(i) + ".")) << i;
     }
+}
+
+TEST_F(ConversationTest, SummaryLeavesWithTheTurnThatItTellsOf) {
+    play_until_long();
+    const Notes before_it = notes;
+    conversation.sum_up("You walked along a wall.");
+    before.pop_back();
+    notes = before_it;
+    EXPECT_THAT(play("turn", "Mist."), Not(HasSubstr("You walked")));
+}
+
+TEST_F(ConversationTest, TurnsWithoutAPlanLeaveNoGap) {
+    for (int i = 1; i <= 25; ++i)
+        play("step " + std::to_string(i), "Wall " + std::to_string(i) + ".");
+    // The notes are those of the last plan.
+    for (const char* prompt : {"jump", "fly"}) before.push_back({prompt, "Nothing comes of it."});
+    before.erase(before.begin(), before.begin() + 2);
+    Conversation other{2000};
+    other.begin_turn(before, notes, "go on");
+    const std::string shown = text_of(other);
+    for (int i = 8; i <= 25; ++i) {
+        EXPECT_THAT(shown, HasSubstr("Wall " + std::to_string(i) + ".")) << i;
+    }
+}
+
+TEST_F(ConversationTest, EqualTurnsAreCounted) {
+    for (int i = 0; i < 6; ++i) play("I wait", "Nothing.");
+    before.resize(3);
+    const std::string shown = play("I sing", "La.");
+    EXPECT_THAT(shown, Not(ContainsRegex("(user: I wait[^u]*){4}")));
+}
+
+TEST_F(ConversationTest, LongStateLeavesRoomForTheAnswer) {
+    Conversation small{1600};
+    small.begin_turn(before, {}, "look");
+    size_t size = 0;
+    for (const Message& each : small.messages("The rules.", std::string(30'000, 's'), 800)) {
+        size += each.content.size();
+    }
+    EXPECT_LE(static_cast<double>(size) / 3.5 + 800, 1600);
+}
+
+TEST_F(ConversationTest, LongQuestionIsCut) {
+    conversation.begin_turn(before, {}, "look");
+    conversation.answer("{}");
+    conversation.ask(std::string(30'000, 'r'));
+    EXPECT_LE(static_cast<double>(show().size()) / 3.5, 400);
+}
+
+TEST_F(ConversationTest, StateAloneNeedsNoSummary) {
+    state = std::string(30'000, 's');
+    for (int i = 0; i < 5; ++i) play("I wait", "Nothing.");
+    EXPECT_FALSE(conversation.needs_summary());
 }
 
 TEST_F(ConversationTest, NotesOfAnotherTurnReplaceTheSummary) {
