@@ -40,7 +40,7 @@ class Game:
             self.type(f"I take step {number}")
             self.last = f"I take step {number}"
             # The player pauses for longer than a second when there are enough turns.
-            pause = time.monotonic() + (3 if number >= 6 else 0)
+            pause = time.monotonic() + (1.5 if number >= 8 else 0)
             while not self.summaries() and time.monotonic() < pause:
                 time.sleep(0.01)
             if self.summaries():
