@@ -171,7 +171,8 @@ void Conversation::cut(std::deque<std::string>& summary) const {
 
 bool Conversation::needs_summary() const {
     // Where rules and state take nearly all, a summary would be due every few turns.
-    return turns_.size() >= kLeastTurns && room_ > budget_ / 4 && turn_tokens() > room_ / 4 * 3;
+    const std::uint64_t taken = turn_tokens() + tokens_of(size_of(current_));
+    return turns_.size() >= kLeastTurns && room_ > budget_ / 4 && taken > room_ / 4 * 3;
 }
 
 std::vector<Message> Conversation::summary_request(const std::string& rules,
