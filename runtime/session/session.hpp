@@ -289,6 +289,8 @@ private:
                     TurnHandler handler);
     void play_recorded();
     void end_replay();
+    // The choices of the story's opening, as JSON.
+    std::string first_choices() const;
     std::string rest(journal::TurnKind kind);
     void begin_turn(journal::TurnKind kind);
     // Calls `then` when the turn is in the journal; without a journal, immediately.
