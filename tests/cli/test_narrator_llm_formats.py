@@ -2,6 +2,8 @@
 """narratoria.narrator_llm finds out in which form a server keeps its answers, and asks for this form."""
 
 import json
+import socket
+import threading
 import time
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from chat_server import (DEADLINE, ChatServer, Peer, begins, calls, completion, delta, error, events, format_of, says,
                          whole)
 from harness import environment
-from model_stories import FALLBACK, GOOD, PROMPT_SIGN, TOLD, of, play, shown, story  # noqa: F401
+from model_stories import FALLBACK, GOOD, KEY, PROMPT_SIGN, TOLD, of, play, shown, story  # noqa: F401
 
 HELLO = "Hello, traveller!"
 SIGN = {"sign": "heron"}
@@ -239,6 +241,34 @@ def test_first_request_fits_into_the_budget_if_the_server_counts_its_tokens(play
     with ChatServer(says(GOOD)) as server:
         assert play(server, settings=settings).status == 0
     assert len(server.requests[0].text) > 4000, "without the server's count, English text is assumed"
+
+
+def test_key_is_not_sent_beyond_the_address_of_the_story(play):
+    with ChatServer(says(GOOD)) as server:
+        assert play(server, settings=('key_variable = "MODEL_KEY"',), env=environment(MODEL_KEY=KEY)).status == 0
+    assert KEY in server.requests[0].headers["authorization"]
+    assert KEY not in str(server.counted[0].headers)
+
+
+def test_hosted_server_is_not_asked_to_count(play):
+    connections = []
+
+    def accept(listener):
+        while len(connections) < 9:
+            connection, _ = listener.accept()
+            connections.append(connection.getsockname())
+            connection.close()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        play(f"https://127.0.0.1:{listener.getsockname()[1]}/v1")
+    assert len(connections) == 5, "one for the format, four for the prompt"
+
+
+def test_prompt_waits_for_the_count_and_is_sent_once(play):
+    with ChatServer(says(GOOD), counter=Peer.stall) as server:
+        ran = play(server, times="narrator_ms = 800")
+    assert ran.status == 0 and TOLD in shown(ran), ran
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("counter", [whole(b"[]"), whole(b'{"tokens": 7}'), whole(b'{"count": -1}'), whole(b"{", "500 Oh"),

@@ -118,7 +118,7 @@ def test_prompt_ends_the_request_for_a_summary(game):
         request = playing.play_until_summary()
         assert TOLD in playing.terminal.seen.decode()
         assert "I take step" in playing.shown()
-        assert request.closed.wait(DEADLINE)
+        assert request.closed.wait(DEADLINE) and len(playing.summaries()) == 1, "before it is asked again"
         playing.quit()
 
 

@@ -288,10 +288,15 @@ TEST_F(ConversationTest, LongQuestionIsCut) {
     EXPECT_LE(static_cast<double>(show().size()) / 3.5, 400);
 }
 
-TEST_F(ConversationTest, StateAloneNeedsNoSummary) {
-    state = std::string(30'000, 's');
-    for (int i = 0; i < 5; ++i) play("I wait", "Nothing.");
-    EXPECT_FALSE(conversation.needs_summary());
+TEST_F(ConversationTest, SummaryIsNotWorthItWhereTheStateLeavesLittleRoom) {
+    Conversation small{1600};
+    for (int i = 0; i < 12; ++i) {
+        small.begin_turn(before, {}, "I wait");
+        small.messages("The rules.", std::string(1'400, 's'), 800);
+        small.answer("{}");
+        before.push_back({"I wait", std::to_string(i)});
+        EXPECT_FALSE(small.needs_summary()) << i;
+    }
 }
 
 TEST_F(ConversationTest, NotesOfAnotherTurnReplaceTheSummary) {
