@@ -29,7 +29,8 @@ public:
             ::getsockname(listener_, general, &size) != 0) {
             throw std::system_error(errno, std::generic_category(), "the server cannot listen");
         }
-        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/v1";
+        // Not /v1, at which a client may also ask it to count tokens.
+        url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/chat";
     }
     ChatServer(const ChatServer&) = delete;
 
