@@ -145,6 +145,7 @@ slurmctld           test -x /usr/sbin/slurmctld
 slurmd              test -x /usr/sbin/slurmd
 slurm-client        probe_command srun
 munge               test -x /usr/sbin/munged
+time                test -x /usr/bin/time
 LIST
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -290,7 +291,12 @@ private:
                     "a step of job " + std::to_string(job) + " of Slurm is pending: " + reason);
             });
         };
-        events.on_started = [call] { call([](Run& its) { its.invocation.set_waiting(false); }); };
+        events.on_started = [this, call] {
+            call([this](Run& its) {
+                its.invocation.set_waiting(false);
+                check_output_folder(its);
+            });
+        };
         events.on_output = [this, call](std::string_view bytes) {
             call([&](Run& its) {
                 its.has_output = true;
@@ -311,6 +317,20 @@ private:
         }
     }
 
+    // The session has created the folder on this machine before the tool's start.
+    void check_output_folder(Run& run) {
+        const std::string& node = run.step->node();
+        if (!is_shared_ || node.empty() || run.step->has_output_folder()) return;
+        if (!nodes_without_folder_.insert(node).second) return;
+        say(run,
+            "the node " + node +
+                " does not see the output folder, so files that tools write there are lost; set "
+                "TMPDIR to a folder that the nodes share, or write in story.toml under "
+                "[plugins.\"" +
+                std::string(kId) + "\"]: shared = false",
+            "warn");
+    }
+
     // The host buffers at most 16 MiB of unread output and reports NAR_BUSY beyond that. Retries
     // until it accepts the rest.
     void give_output(Run& run) {
@@ -327,10 +347,10 @@ private:
         }
     }
 
-    static void say(Run& run, const std::string& message) {
+    static void say(Run& run, const std::string& message, std::string_view level = "info") {
         if (run.has_output) return;
-        run.invocation.event(R"({"version":"0","type":"log","level":"info","message":)" +
-                             plugin::quoted(message) + "}");
+        run.invocation.event(R"({"version":"0","type":"log","level":)" + plugin::quoted(level) +
+                             R"(,"message":)" + plugin::quoted(message) + "}");
     }
 
     void end(Run& run, const plugin::ProcessExit& exit) {
@@ -376,6 +396,7 @@ private:
         if (run.step) {
             end.user_time = run.step->user_time();
             end.system_time = run.step->system_time();
+            end.resident_bytes = run.step->resident_bytes();
         }
         end.last_output = run.waiting_output;
         // Ends the job, if it is this run's own.
@@ -401,7 +422,8 @@ private:
     std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
     std::uint64_t at_once_ = 50;
     std::uint64_t with_turn_ = 0;
-    std::deque<std::uint64_t> waiting_;  // for their turn
+    std::deque<std::uint64_t> waiting_;           // for their turn
+    std::set<std::string> nodes_without_folder_;  // that were reported
     plugin::Timer retry_;
     plugin::Timer idle_;
 };

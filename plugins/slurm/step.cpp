@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kStarted = "narratoria-step ";
 constexpr std::string_view kTimesFollow = "narratoria-times\n";
+constexpr std::string_view kMemory = "narratoria-memory=";
 // After the times come only the messages of srun about the step's end.
 constexpr std::size_t kHeldDiagnostics = 4096;
 
@@ -19,7 +20,7 @@ constexpr std::size_t kHeldDiagnostics = 4096;
 constexpr std::chrono::seconds kLate(2);
 
 // The script on the node; kOwnFolder, kNeedsFolder and kFiles only if the node does not share the
-// output folder.
+// output folder, else kSharedFolder.
 //
 // TMPDIR is that of the host, which the node may not have. A tool may resolve links in the path
 // that it gets, so it gets one without. The shell runs the trap of EXIT after a signal only if it
@@ -29,12 +30,19 @@ constexpr const char* kOwnFolder =
     "trap 'rm -rf \"$made\"' EXIT && files=$(cd \"$made\" && pwd -P)\n"
     "trap 'exit 143' TERM\n"
     "export NARRATORIA_OUTPUT_DIR=\"$files\"\n";
+constexpr const char* kSharedFolder = "[ ! -w \"$NARRATORIA_OUTPUT_DIR\" ] || files=shared\n";
 constexpr const char* kPlace =
     "printf 'narratoria-step %s.%s %s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
     "\"$SLURMD_NODENAME\" \"$files\"\n";
 constexpr const char* kNeedsFolder = "[ \"$files\" ] || exit 1\n";
+// A shell cannot measure the memory of a child process; GNU time can. A link is busybox, whose time
+// has other options.
+constexpr const char* kMeasure =
+    "measure=\n"
+    "[ ! -x /usr/bin/time ] || [ -L /usr/bin/time ] ||\n"
+    "  measure='/usr/bin/time -q -f narratoria-memory=%M'\n";
 // The limits are those of the tool, not of tar.
-constexpr const char* kTool = "exec \"$@\" )\n";
+constexpr const char* kTool = "exec $measure \"$@\" )\n";
 constexpr const char* kTimes =
     "status=$?\n"
     "{ echo narratoria-times; times; } >&2\n";
@@ -50,9 +58,10 @@ constexpr const char* kEnd = "exit $status\n";
 std::string script_of(const Step::Request& request) {
     const bool has_own_folder = !request.output_folder.empty();
     std::string out = "files=\n";
-    if (has_own_folder) out += kOwnFolder;
+    out += has_own_folder ? kOwnFolder : kSharedFolder;
     out += kPlace;
     if (has_own_folder) out += kNeedsFolder;
+    out += kMeasure;
     out.append("( ").append(request.limits).append(kTool).append(kTimes);
     if (has_own_folder) out += kFiles;
     return out + kEnd;
@@ -138,7 +147,8 @@ void Step::take_output(std::string_view bytes) {
             node_ = rest_of_place.substr(0, rest_of_place.find(' '));
             const std::string_view folder =
                 rest_of_place.substr(std::min(node_.size() + 1, rest_of_place.size()));
-            if (!output_folder_.empty() && !folder.empty())
+            has_output_folder_ = !folder.empty();
+            if (!output_folder_.empty() && has_output_folder_)
                 files_.emplace(std::string(folder), output_folder_, id_, most_file_bytes_);
         }
     } else {
@@ -203,8 +213,23 @@ void Step::take_times() {
                 diagnostics_.erase(begin, diagnostics_.size() - rest.size() - begin);
             }
         }
+        take_memory(begin);
     }
     if (!diagnostics_.empty()) events_.on_diagnostics(diagnostics_);
+}
+
+// The line before `end`. Output of the tool without a line end may precede it in the line.
+void Step::take_memory(std::size_t end) {
+    const std::size_t begin = diagnostics_.rfind(kMemory, end);
+    if (begin == std::string::npos) return;
+    const std::size_t value = begin + kMemory.size();
+    std::uint64_t kilobytes = 0;
+    const char* const text = diagnostics_.data();
+    const auto [after, error] = std::from_chars(text + value, text + end, kilobytes);
+    // Anything else is output of the tool.
+    if (error != std::errc() || after + 1 != text + end || *after != '\n') return;
+    resident_bytes_ = kilobytes * 1024;
+    diagnostics_.erase(begin, end - begin);
 }
 
 std::string Step::details() const {

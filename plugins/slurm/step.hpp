@@ -58,6 +58,10 @@ public:
     // Processor time of the tool; 0: unknown.
     std::chrono::microseconds user_time() const { return user_time_; }
     std::chrono::microseconds system_time() const { return system_time_; }
+    // Largest resident memory of one process of the tool; 0: unknown.
+    std::uint64_t resident_bytes() const { return resident_bytes_; }
+    // True if the node can write into a folder for the tool's files. Valid once the tool has begun.
+    bool has_output_folder() const { return has_output_folder_; }
 
 private:
     // The time in which srun and the tool may end after SIGTERM.
@@ -69,6 +73,7 @@ private:
     void bring_files(plugin::ProcessExit& exit);
     void take_diagnostics(std::string_view bytes);
     void take_times();
+    void take_memory(std::size_t end);
 
     const Events events_;
     Messages messages_;
@@ -83,6 +88,8 @@ private:
     std::optional<Files> files_;  // once the tool has begun; nothing: the node has no folder for it
     std::chrono::microseconds user_time_{0};
     std::chrono::microseconds system_time_{0};
+    std::uint64_t resident_bytes_ = 0;
+    bool has_output_folder_ = false;
     plugin::Timer late_;
     plugin::Process srun_;
 };

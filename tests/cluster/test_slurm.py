@@ -89,6 +89,22 @@ def test_attempt_says_where_it_ran_and_for_how_long(story):
     assert attempt.resources["userMicroseconds"] > 10_000, attempt.resources
 
 
+def test_attempt_says_how_much_memory_the_tool_used(story):
+    story.tool(f"{sys.executable} -c 'bytearray(100 << 20)'\nprintf 'no line end' >&2\n" + DONE)
+    attempt = story.play().result.tool_results[0].attempts[0]
+    assert 100 << 20 < 1024 * attempt.resources["maximumResidentKiB"] < 150 << 20, attempt.resources
+
+
+@pytest.mark.parametrize("settings", ["", "shared = false"])
+def test_node_that_does_not_see_the_output_folder_is_named_once(story, settings):
+    story.tool(DONE, settings='allocation = ["--ntasks=1"]\n' + settings, count=2)
+    environment = story.programs(srun='export NARRATORIA_OUTPUT_DIR=/nowhere\nexec /usr/bin/srun "$@"\n')
+    with story.session(environment=environment) as session:
+        assert session.play("go").generations == 1, story.failure
+    named = [message for message in story.messages() if "does not see the output folder" in message]
+    assert len(named) == (0 if settings else 1) and all("TMPDIR" in message for message in named), story.messages()
+
+
 def test_node_gets_the_request_and_returns_events(story):
     story.tool("read -r request\n"
                """echo '{"version":"0","type":"state_patch","patch":{"node":"'$SLURMD_NODENAME'"}}'\n"""
@@ -103,7 +119,8 @@ def test_job_gets_the_resources_and_limits_of_the_manifest(story):
     story.tool("used=$(scontrol show job $SLURM_JOB_ID | tr -d '\\n\\t\\042\\047')\n"
                """echo '{"version":"0","type":"state_patch","patch":{"job":"'$used'"}}'\n"""
                """echo '{"version":"0","type":"state_patch","patch":{"files":'$(ulimit -n)',"kb":'$(ulimit -v)'}}'\n"""
-               """outer=$(grep "open files" /proc/$PPID/limits | tr -s " " | cut -d " " -f 4)\n"""
+               """shell=$PPID; [ "$(cat /proc/$PPID/comm)" != time ] || shell=$(cut -d " " -f 4 /proc/$PPID/stat)\n"""
+               """outer=$(grep "open files" /proc/$shell/limits | tr -s " " | cut -d " " -f 4)\n"""
                """echo '{"version":"0","type":"state_patch","patch":{"outer":'$outer'}}'\n"""
                + DONE, settings='options = ["--time=3", "--mem-bind=none"]')
     (story.folder / "tools/tool.tool.json").write_text(json.dumps({
