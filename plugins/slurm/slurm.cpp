@@ -21,6 +21,7 @@
 #include "shared/remote_path.hpp"
 #include "shared/settings.hpp"
 #include "slurm/allocation.hpp"
+#include "slurm/left_jobs.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/resources.hpp"
 #include "slurm/step.hpp"
@@ -79,7 +80,7 @@ public:
 
     // With invalid settings, each tool fails with the reason. If the constructor threw instead,
     // tools would only fail with "no tool runner knows the scheme".
-    explicit Slurm(const plugin::Host& host) : host_(host), queue_(host) {
+    explicit Slurm(const plugin::Host& host) : host_(host), queue_(host), left_jobs_(host) {
         try {
             read(plugins::Settings(host.settings(), kId));
         } catch (const plugins::SettingError& error) {
@@ -110,8 +111,9 @@ public:
         add_configuration(run->environment);
         run->folder = std::string(request.root());
         run->request = std::string(request.request()) + "\n";
-        run->name = "narratoria-" + std::string(request.tool_id());
+        run->name = owner_.job_name(request.tool_id());
         run->invocation.set_waiting(true);
+        left_jobs_.remove(owner_, run->environment);
         const std::uint64_t token = run->invocation.token();
         runs_.emplace(token, run);
         waiting_.push_back(token);
@@ -205,7 +207,8 @@ private:
             run->allocation =
                 allocate(run->name, run->options, run->environment, run->invocation.token());
         } else if (!shared_) {
-            shared_ = allocate("narratoria", *allocation_options_, run->environment, {});
+            shared_ =
+                allocate(owner_.job_name("session"), *allocation_options_, run->environment, {});
         } else if (shared_->is_running()) {
             launch(*run, shared_->job());
         }
@@ -417,7 +420,9 @@ private:
     std::chrono::milliseconds idle_time_{60'000};
     bool is_shared_ = true;
     std::uint64_t file_bytes_ = 64 << 20;
+    const Owner owner_ = Owner::of_this_process();
     Queue queue_;
+    LeftJobs left_jobs_;
     std::unique_ptr<Allocation> shared_;
     std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
     std::uint64_t at_once_ = 50;

@@ -50,6 +50,14 @@ class Story:
         with self.session() as session:
             return session.play("go")
 
+    def host(self):
+        """Another process that plays the story."""
+        return subprocess.Popen([sys.executable, "-c", "import narratoria, sys\n"
+                                 "narratoria.Session(story=sys.argv[1],\n"
+                                 "    environment={'SLURM_CONF': sys.argv[2]}).play('go')",
+                                 self.folder, self.cluster.configuration],
+                                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
     def programs(self, **scripts):
         """An environment whose PATH begins with these programs."""
         folder = self.folder / "bin"
@@ -388,14 +396,37 @@ def test_lost_allocation_is_replaced(story):
 
 def test_killed_host_leaves_no_job(story):
     story.tool("sleep 600\n", settings="lease = 3")
-    host = subprocess.Popen([sys.executable, "-c", "import narratoria, sys\n"
-                             "narratoria.Session(story=sys.argv[1],\n"
-                             "    environment={'SLURM_CONF': sys.argv[2]}).play('go')",
-                             story.folder, story.cluster.configuration],
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    host = story.host()
     story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
     host.send_signal(signal.SIGKILL)
     host.wait()
+
+
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "alive"])
+def test_next_session_removes_the_pending_job_of_a_killed_host_only(story, is_killed):
+    story.tool(DONE, settings='options = ["--nodelist=n1"]\nprofiles.free = ["--nodelist=n2"]')
+    blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],
+                               env=story.cluster.environment, stderr=subprocess.DEVNULL)
+    story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+    host = story.host()
+    story.cluster.wait_for("the job", lambda: any("PENDING" in job for job in story.cluster.jobs()))
+    pending = [job for job in story.cluster.jobs() if "PENDING" in job]
+    try:
+        if is_killed:
+            host.kill()
+            host.wait()
+        prompts = story.folder / "prompts.json"
+        prompts.write_text(prompts.read_text().replace("slurm:tools", "slurm:free:tools"))
+        with story.session() as session:
+            assert session.play("go").generations == 1, story.failure
+            if is_killed:
+                story.cluster.wait_for("its end", lambda: len(story.cluster.jobs()) == 1)
+        assert [job for job in story.cluster.jobs() if "PENDING" in job] == ([] if is_killed else pending)
+    finally:
+        host.kill()
+        host.wait()
+        blocker.terminate()
+        blocker.wait()
 
 
 def test_lease_is_renewed(story):
