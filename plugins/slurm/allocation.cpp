@@ -118,6 +118,25 @@ void Allocation::renew() {
     next_renewal_ = plugin::Timer(host_, request_.lease / 3, [this] { renew(); });
 }
 
+void Allocation::take_pending(const JobState& state) {
+    if (state.reason == "None") return;
+    const std::uint64_t before = state.jobs_before;
+    most_jobs_before_ = std::max(most_jobs_before_, before);
+    std::string reason = state.reason;
+    std::optional<double> progress;
+    // Zero may also mean that other users' jobs are hidden.
+    if (before == 1) reason += "; 1 job is before it";
+    if (before > 1) reason += "; " + std::to_string(before) + " jobs are before it";
+    if (most_jobs_before_ > 0) {
+        progress = static_cast<double>(most_jobs_before_ - before) /
+                   static_cast<double>(most_jobs_before_);
+    }
+    if (reason == shown_reason_) return;
+    shown_reason_ = reason;
+    const auto on_pending = events_.on_pending;
+    on_pending(reason, progress);
+}
+
 void Allocation::take(const JobState& state) {
     if (!is_running_ && is_hopeless(state.reason)) {
         const auto on_lost = events_.on_lost;
@@ -127,10 +146,7 @@ void Allocation::take(const JobState& state) {
                         true});
     }
     if (state.state == "PENDING" || state.state == "CONFIGURING") {
-        if (state.reason == "None" || state.reason == shown_reason_) return;
-        shown_reason_ = state.reason;
-        const auto on_pending = events_.on_pending;
-        return on_pending(state.reason);
+        return take_pending(state);
     }
     if (state.state == "RUNNING" || state.state == "COMPLETING") {
         if (std::exchange(is_running_, true)) return;

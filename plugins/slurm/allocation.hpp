@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,9 @@ public:
     // Each may destroy the allocation.
     struct Events {
         std::function<void()> on_running;
-        // The job waits for this reason; called when the reason changes.
-        std::function<void(const std::string& reason)> on_pending;
+        // The job waits for this reason; called when the reason changes. `progress`: the share of the
+        // jobs that were before it and no longer are, if the number is known.
+        std::function<void(const std::string& reason, std::optional<double> progress)> on_pending;
         // It was refused, or has ended.
         std::function<void(const Loss& loss)> on_lost;
     };
@@ -56,6 +58,7 @@ public:
 private:
     void accept(const plugin::ProcessExit& exit);
     void take(const JobState& state);
+    void take_pending(const JobState& state);
     void renew();
 
     plugin::Host host_;
@@ -68,6 +71,7 @@ private:
     std::uint64_t job_ = 0;
     bool is_running_ = false;
     std::string shown_reason_;
+    std::uint64_t most_jobs_before_ = 0;
     // Renews the lease for each line that it gets, and ends the job at the end of its input: also
     // when the instance ends.
     plugin::Process keeper_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Watches jobs in Slurm's queue. One squeue asks for all of them.
+// Watches jobs in Slurm's queue. One squeue asks for all of them, and now and then, while one is
+// pending, another for the order of the queue.
 
 #include <narratoria/plugin.hpp>
 
@@ -17,6 +18,8 @@ struct JobState {
     std::string
         state;  // as squeue writes it, for example "PENDING"; empty: the job has left the queue
     std::string reason;  // why it is pending, for example "Resources"
+    // The number of pending jobs of its partition that have a higher priority; 0 also if unknown.
+    std::uint64_t jobs_before = 0;
 };
 
 // Belongs to one plugin instance. Engine thread only.
@@ -32,13 +35,21 @@ public:
     void forget(std::uint64_t job) { jobs_.erase(job); }
 
 private:
+    plugin::Process ask_squeue(std::vector<std::string> arguments,
+                               std::function<void(bool is_complete)> on_answer);
     void ask();
+    void ask_order();
     void take_answer(bool is_complete);
+    void take_order();
+    void tell();
 
     plugin::Host host_;
     std::vector<std::string> environment_;
     std::map<std::uint64_t, std::function<void(const JobState& state)>> jobs_;
-    std::vector<std::uint64_t> asked_;  // in the running question
+    std::vector<std::uint64_t> asked_;          // in the running question
+    std::map<std::uint64_t, JobState> states_;  // its answer
+    std::map<std::uint64_t, std::uint64_t> jobs_before_;
+    unsigned answers_until_order_ = 0;
     plugin::Process question_;
     std::string answer_;
     plugin::Timer next_;

@@ -243,10 +243,13 @@ private:
                 if (!run.step) launch(run, (token ? run.allocation : shared_)->job());
             });
         };
-        events.on_pending = [this, each, token](const std::string& reason) {
+        events.on_pending = [this, each, token](const std::string& reason,
+                                                std::optional<double> progress) {
             each([&](Run& run) {
-                say(run, "job " + std::to_string((token ? run.allocation : shared_)->job()) +
-                             " of Slurm is pending: " + reason);
+                say(run,
+                    "job " + std::to_string((token ? run.allocation : shared_)->job()) +
+                        " of Slurm is pending: " + reason,
+                    "info", progress);
             });
         };
         events.on_lost = [this, each, token](const Allocation::Loss& loss) {
@@ -350,10 +353,17 @@ private:
         }
     }
 
-    static void say(Run& run, const std::string& message, std::string_view level = "info") {
+    static void say(Run& run, const std::string& message, std::string_view level = "info",
+                    std::optional<double> progress = {}) {
         if (run.has_output) return;
-        run.invocation.event(R"({"version":"0","type":"log","level":)" + plugin::quoted(level) +
-                             R"(,"message":)" + plugin::quoted(message) + "}");
+        std::string event = R"({"version":"0","type":"log","level":)" + plugin::quoted(level) +
+                            R"(,"message":)" + plugin::quoted(message);
+        // Not std::to_string, which writes the locale's decimal point.
+        if (progress) {
+            const auto percent = static_cast<unsigned>(*progress * 100);
+            event += R"(,"fields":{"progress":)" + std::to_string(percent) + "e-2}";
+        }
+        run.invocation.event(event + "}");
     }
 
     void end(Run& run, const plugin::ProcessExit& exit) {

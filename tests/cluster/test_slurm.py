@@ -16,6 +16,7 @@ import narratoria
 import narratoria.aio
 
 DONE = """echo '{"version":"0","type":"done","ok":true}'\n"""
+FIRST_SLEEPS = "mkdir %(folder)s/first 2>/dev/null && sleep 600\n" + DONE
 
 
 class Story:
@@ -174,6 +175,35 @@ def test_pending_job_logs_its_reason(story):
     assert any("is pending: " in message for message in story.messages()), story.messages()
 
 
+def test_pending_job_logs_the_number_of_jobs_before_it(story):
+    story.tool(DONE, settings='options = ["--nodelist=n1"]')
+
+    def submit(count, *options):
+        return [subprocess.run(["sbatch", "--parsable", "--output=/dev/null", "--nodelist=n1", *options, "--wrap=sleep 600"],
+                               env=story.cluster.environment, check=True, capture_output=True, text=True).stdout.strip()
+                for _ in range(count)]
+
+    jobs = submit(1, "--cpus-per-task=4")
+    story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+    jobs += submit(3, "--cpus-per-task=4", "--nice=-1000")
+    others = submit(2, "--hold") + submit(2, "--nice=1000")
+
+    def cancel(*which):
+        subprocess.run(["scancel", "--quiet", *which], env=story.cluster.environment)
+
+    def watch(event):
+        if "pending" in str(event.body) and "progress" in str(event.body):
+            cancel(jobs[1]) if "3 jobs" in str(event.body) else cancel(*jobs, *others)
+
+    with story.session() as session:
+        session.add_sink(watch, ["tool_event"])
+        assert session.play("go").generations == 1, story.failure
+    logs = [event.body for event in story.records if event.kind == "tool_event" and "fields" in event.body]
+    assert list(dict.fromkeys(log["message"].split("; ")[-1] for log in logs)) == [
+        "3 jobs are before it", "2 jobs are before it"], story.messages()
+    assert logs[0]["fields"]["progress"] == 0 and 0.3 < logs[-1]["fields"]["progress"] < 0.4, logs
+
+
 def test_timeout_is_paused_in_the_queue(story):
     story.tool(DONE, settings='options = ["--nodelist=n1"]', timeout_ms=2000)
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "6"],
@@ -189,19 +219,21 @@ def test_time_limit_of_the_job_is_a_timeout(story):
     assert story.failure[0] == "TIMEOUT", story.failure
 
 
-def test_preempted_job_says_so(story):
-    story.tool("sleep 600\n", settings='options = ["--nodelist=n1", "--cpus-per-task=4"]')
+def test_preempted_job_is_retried_and_says_so(story):
+    story.tool(FIRST_SLEEPS % {"folder": story.folder}, settings='options = ["--nodelist=n1", "--cpus-per-task=4"]', retries=1)
 
     def urgent():
-        story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+        story.cluster.wait_for("the tool", (story.folder / "first").exists)
         subprocess.run(["srun", "-p", "urgent", "-w", "n1", "-N1", "-n1", "-c4", "true"], check=True,
                        env=story.cluster.environment, stderr=subprocess.DEVNULL)
 
     thread = threading.Thread(target=urgent)
     thread.start()
-    story.play()
+    attempts = story.play().result.tool_results[0].attempts
     thread.join()
-    assert story.failure[0] == "PREEMPTED", story.failure
+    assert [attempt.code for attempt in attempts] == ["PREEMPTED", None], attempts
+    assert "PREEMPT" in attempts[0].error, "Slurm's message"
+    assert attempts[0].details["step"] != attempts[1].details["step"], "another job"
 
 
 def test_cancelled_pending_job_leaves_the_queue(story):
@@ -441,22 +473,23 @@ def test_cancelled_tool_leaves_no_job(story):
         assert session.play("go").outcome == "cancelled"
 
 
-def test_failed_node_fails_the_tool(story):
-    story.tool("sleep 600\n", settings='options = ["--nodelist=n2"]')
+def test_tool_of_a_failed_node_is_retried_and_says_so(story):
+    story.tool(FIRST_SLEEPS % {"folder": story.folder}, settings='options = ["--nodelist=n2"]', retries=1)
 
     def down():
-        story.cluster.wait_for("the job", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
+        story.cluster.wait_for("the tool", (story.folder / "first").exists)
         subprocess.run(["scontrol", "update", "nodename=n2", "state=down", "reason=test"], check=True,
                        env=story.cluster.environment)
 
     with story.session() as session:
         thread = threading.Thread(target=down)
         thread.start()
-        session.play("go")
+        attempts = session.play("go").result.tool_results[0].attempts
         thread.join()
     # The node's daemon registers again, which makes the node available.
     story.cluster.wait_for("the node", lambda: story.cluster.states()["n2"] == "idle")
-    assert story.failure[0] == "NODE_FAILED", story.failure
+    assert [attempt.code for attempt in attempts] == ["NODE_FAILED", None], attempts
+    assert "NODE FAILURE" in attempts[0].error.upper(), "Slurm's message"
 
 
 ASSET = """echo '{"version":"0","type":"asset","assetId":"a","kind":"image","mediaType":"image/png","path":"'%s'"}'\n"""
