@@ -213,6 +213,15 @@ def test_timeout_is_paused_in_the_queue(story):
     blocker.wait()
 
 
+@pytest.mark.parametrize("allocation", ["", 'allocation = ["--nodes=1"]\n'])
+def test_timeout_of_the_tool_ends_its_step(story, allocation):
+    story.tool(f"sleep 600 & echo $! > {story.folder}/process\nwait\n", settings=allocation, timeout_ms=1000)
+    story.play()
+    assert story.failure[0] == "TIMEOUT", story.failure
+    process = (story.folder / "process").read_text().strip()
+    story.cluster.wait_for("the end of the tool", lambda: not os.path.exists(f"/proc/{process}"))
+
+
 def test_time_limit_of_the_job_is_a_timeout(story):
     story.tool("sleep 600\n", settings='options = ["--time=1"]')
     story.play()
