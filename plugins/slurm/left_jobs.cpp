@@ -125,7 +125,7 @@ void LeftJobs::cancel(const Owner& self, const std::vector<std::string>& environ
         jobs.append(" ").append(line.substr(0, space));
     }
     if (jobs.empty()) return;
-    host_.log(plugin::Level::Info, "cancels jobs of Slurm whose host was killed:" + jobs);
+    host_.log(plugin::Level::Info, "cancels jobs that a killed host left in Slurm:" + jobs);
     try {
         cancellation_ = plugin::Process(host_, program, {});
     } catch (const narratoria::Error&) {

@@ -21,7 +21,7 @@ struct Owner {
     static Owner of_this_process();
     // "narratoria-WHAT-MACHINE-PROCESS-START"
     std::string job_name(std::string_view what) const;
-    // True if `name` is that of a job of this machine whose host no longer runs.
+    // True if `name` is that of a job of this machine, and its host no longer runs.
     bool is_left_behind(std::string_view name) const;
 };
 

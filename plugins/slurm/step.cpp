@@ -35,8 +35,8 @@ constexpr const char* kPlace =
     "printf 'narratoria-step %s.%s %s %s\\n' \"$SLURM_JOB_ID\" \"$SLURM_STEP_ID\" "
     "\"$SLURMD_NODENAME\" \"$files\"\n";
 constexpr const char* kNeedsFolder = "[ \"$files\" ] || exit 1\n";
-// A shell cannot measure the memory of a child process; GNU time can. A link is busybox, whose time
-// has other options.
+// A shell cannot measure the memory of a child process; GNU time can. If the file is a link, it is
+// the time of busybox, which has other options.
 constexpr const char* kMeasure =
     "measure=\n"
     "[ ! -x /usr/bin/time ] || [ -L /usr/bin/time ] ||\n"
