@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -218,8 +219,9 @@ def test_timeout_of_the_tool_ends_its_step(story, allocation):
     story.tool(f"sleep 600 & echo $! > {story.folder}/process\nwait\n", settings=allocation, timeout_ms=1000)
     story.play()
     assert story.failure[0] == "TIMEOUT", story.failure
-    process = (story.folder / "process").read_text().strip()
-    story.cluster.wait_for("the end of the tool", lambda: not os.path.exists(f"/proc/{process}"))
+    command = Path("/proc", (story.folder / "process").read_text().strip(), "cmdline")
+    # Nothing may reap the process; then it has no command line.
+    story.cluster.wait_for("the end of the tool", lambda: not command.exists() or not command.read_bytes())
 
 
 def test_time_limit_of_the_job_is_a_timeout(story):
@@ -305,8 +307,8 @@ def test_job_waits_for_a_drained_node(story):
 def test_job_waits_while_its_partition_has_too_few_nodes(story):
     """Slurm also gives this reason while nodes are down."""
     story.tool(DONE, retries=0)
-    environment = story.programs(squeue='rm "$0"\nfor each; do case $each in\n'
-                                 '--jobs=*) echo "${each#--jobs=} PENDING PartitionNodeLimit";;\nesac; done\n')
+    environment = story.programs(squeue='for each; do case $each in\n'
+                                 '--jobs=*) rm "$0"; echo "${each#--jobs=} PENDING PartitionNodeLimit";;\nesac; done\n')
     with story.session(environment=environment) as session:
         assert session.play("go").generations == 1, story.failure
     assert any("is pending: PartitionNodeLimit" in message for message in story.messages()), story.messages()
