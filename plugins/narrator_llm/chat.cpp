@@ -181,12 +181,9 @@ void ChatResponse::take(std::string_view json, std::string& out) {
     const Json* message = member(choice, "delta");
     if (message == nullptr) message = member(choice, "message");
     add(text_member(message, "content"), out);
-    // A model may call the function several times; the first call is the answer.
-    std::uint64_t position = 0;
+    // Of several calls, the first object is the answer, as everywhere (read_answer).
     each_element(message, "tool_calls", [&](const Json& call) {
-        const bool has_index = member(&call, "index") != nullptr;
-        const std::uint64_t index = has_index ? number_member(&call, "index") : position++;
-        if (index == 0) add(text_member(member(&call, "function"), "arguments"), out);
+        add(text_member(member(&call, "function"), "arguments"), out);
     });
     for (const char* name : {"reasoning_content", "reasoning"}) {
         if (reasoning_.size() < kMaxAnswer) reasoning_ += text_member(message, name);

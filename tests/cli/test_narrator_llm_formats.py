@@ -136,6 +136,12 @@ def test_server_that_does_not_reply_yet_is_asked_again_with_the_next_prompt(play
     assert [format_of(request) for request in server.requests] == ["json_schema"] * 2
 
 
+def test_server_that_never_shows_its_format_is_asked_twice(play):
+    with ChatServer(says(GOOD), probe=lambda request: refuses("429 Too Many Requests")) as server:
+        ran = play(server, "one", "two", "three", "four")
+    assert ran.status == 0 and len(server.probes) == 2, ran
+
+
 def test_schema_of_the_tools_may_be_refused_too(play):
     def answers(peer):
         (refuses() if format_of(peer.request) == "json_schema" else says(GOOD))(peer)
@@ -265,7 +271,11 @@ def test_hosted_server_is_not_asked_to_count(play):
 
 
 def test_prompt_waits_for_the_count_and_is_sent_once(play):
-    with ChatServer(says(GOOD), counter=Peer.stall) as server:
+    def answers(peer):
+        # The client closes the connection when it does not wait for the count any more.
+        server.counted[0].closed.wait(DEADLINE)
+        says(GOOD)(peer)
+    with ChatServer(answers, counter=Peer.stall) as server:
         ran = play(server, times="narrator_ms = 800")
     assert ran.status == 0 and TOLD in shown(ran), ran
     assert len(server.requests) == 1

@@ -293,7 +293,7 @@ TEST_F(ConversationTest, SummaryIsNotWorthItWhereTheStateLeavesLittleRoom) {
     for (int i = 0; i < 12; ++i) {
         small.begin_turn(before, {}, "I wait");
         small.messages("The rules.", std::string(1'400, 's'), 800);
-        small.answer("{}");
+        small.answer(std::string(60, 'w'));
         before.push_back({"I wait", std::to_string(i)});
         EXPECT_FALSE(small.needs_summary()) << i;
     }
