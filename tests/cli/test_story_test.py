@@ -114,9 +114,7 @@ def test_update_writes_what_the_story_answers_now(command, write):
                    .replace("* I open the door\n> light", "> light"))
     assert command("test", "--story", folder, "--update").status == 0
     text = (folder / "tests" / "door.transcript").read_text()
-    assert text == GOOD.replace("... burns.", "It burns.").replace("\n\nClick", "\nClick").replace(
-        "Click. It burns.\n", "Click. It burns.\n* I open the door\n").replace(
-        "! Out\n*\n", "It opens.\n*\n! Out\n")
+    assert text == GOOD.replace("\n\nClick", "\nClick"), "what is right stays, and what is left out"
     assert command("test", "--story", folder, "--walks", "0").status == 0
 
 

@@ -230,10 +230,14 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
             (out += given) += '\n';
             std::vector<TranscriptFault> differences;
             compare(step, turn, game, differences);
-            is_right = differences.empty() && step.told.empty() == turn.told.empty() &&
-                       step.choices.empty() == turn.choices.empty() && step.ending == turn.ending;
+            // What a step leaves out is not compared; a prompt alone asks for all of it.
+            const bool is_bare = step.told.empty() && step.choices.empty() && step.ending.empty();
+            is_right = differences.empty() && !is_bare;
             if (is_right) continue;
-            std::string_view told = turn.told;
+            const bool is_text_right = !step.told.empty() && matches(step.told, turn.told);
+            std::string_view told = is_text_right                   ? step.told
+                                    : is_bare || !step.told.empty() ? turn.told
+                                                                    : std::string_view();
             while (!told.empty()) {
                 const std::string_view each = trimmed(take_line(told));
                 if (each.empty()) continue;
@@ -242,9 +246,13 @@ std::string updated_transcript(Engine& engine, const std::string& folder, std::s
                 }
                 (out += each) += '\n';
             }
-            for (const std::string& choice : turn.choices) out += "* " + choice + '\n';
-            if (turn.choices.empty() && !step.choices.empty()) out += "*\n";
-            if (!turn.ending.empty()) out += "! " + turn.ending + '\n';
+            if (is_bare || !step.choices.empty()) {
+                for (const std::string& choice : turn.choices) out += "* " + choice + '\n';
+                if (turn.choices.empty() && !step.choices.empty()) out += "*\n";
+            }
+            if (!turn.ending.empty() && (is_bare || !step.ending.empty())) {
+                out += "! " + turn.ending + '\n';
+            }
         } else if (is_right) {
             (out += given) += '\n';
         } else if (next > 0 && kept.starts_with('=')) {
