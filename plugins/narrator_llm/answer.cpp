@@ -286,6 +286,12 @@ std::string to_plan(const Answer& answer, std::string_view request_id, bool cont
         writer.Key("dependencies");
         writer.StartArray();
         writer.EndArray();
+        // A tool that refuses its input would refuse it again, and the model is asked to go on.
+        writer.Key("retryPolicy");
+        writer.StartObject();
+        writer.Key("maxRetries");
+        writer.Uint(0);
+        writer.EndObject();
         writer.EndObject();
     }
     writer.EndArray();

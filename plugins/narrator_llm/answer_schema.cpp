@@ -56,8 +56,13 @@ void write_object(JsonWriter& writer, const Json& schema, int depth) {
     writer.StartObject();
     writer.Key("type");
     writer.String("object");
-    const Json* const properties = member(&schema, "properties");
-    if (properties != nullptr && properties->IsObject() && !properties->ObjectEmpty()) {
+    static const Json kNone(rapidjson::kObjectType);
+    const Json* properties = member(&schema, "properties");
+    const Json* const others = member(&schema, "additionalProperties");
+    const bool is_closed = others != nullptr && others->IsFalse();
+    if (properties == nullptr && is_closed) properties = &kNone;
+    if (properties != nullptr && properties->IsObject() &&
+        (is_closed || !properties->ObjectEmpty())) {
         writer.Key("properties");
         writer.StartObject();
         for (const auto& each : properties->GetObject()) {

@@ -158,7 +158,9 @@ void ChatCall::take_end(const plugin::HttpEnd& http) {
     tell(response_.end());
     if (is_over_) return;
     if (response_.fault().empty()) return end("", false);
-    end("the server reported " + message_of(settings_.without_key(response_.fault())), false);
+    end("the server reported " + message_of(settings_.without_key(response_.fault())) + " (" +
+            settings_.base_url + ")",
+        false);
 }
 
 void ChatCall::end(std::string fault, bool may_retry) {

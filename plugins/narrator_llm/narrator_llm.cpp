@@ -38,6 +38,8 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause{500};
 constexpr int kMaxRetries = 3;
+// What takes as long to fail is not tried again.
+constexpr milliseconds kLongFault{5'000};
 constexpr int kMaxTimeouts = 2;
 // A model rarely replies within less. The default of narrator_ms is 5 s.
 constexpr milliseconds kLeastTime{20'000};
@@ -118,7 +120,8 @@ private:
                           "story.toml");
         }
         const std::vector<SeenTurn> before = question.turns();
-        if (conversation_->size() != good_size_ + 1 && !before.empty()) {
+        const bool was_bad = !std::exchange(fault_of_answer_, {}).empty();
+        if ((was_bad || conversation_->size() != good_size_ + 1) && !before.empty()) {
             // The last turn ended without a usable answer, so with the fallback text, which the model
             // is shown instead of its answers.
             Answer fallback;
@@ -142,7 +145,9 @@ private:
 
     // The turn goes on: the tools have run, or the last answer could not be used.
     void go_on(const Question& question) {
-        const std::string faults = question.faults();
+        std::string faults = question.faults();
+        // The session's message has it among words that are not for the model.
+        if (!fault_of_answer_.empty()) faults = "\n- " + std::exchange(fault_of_answer_, {});
         const std::string results = question.results();
         if (!faults.empty()) {
             // If the server failed, the model has no fault to correct, and two messages of the same
@@ -239,14 +244,19 @@ private:
         if (server_ && server_->adapts_to(*call_)) return ask_if_ready();
         std::string why = call_->fault();
         const std::uint32_t status = call_->status();
-        const milliseconds pause = call_->pause().value_or(kFirstPause * (1 << retries_));
+        // A kept connection may just have been closed.
+        const bool is_lost = status == 0 && retries_ == 0;
+        const milliseconds pause =
+            is_lost ? milliseconds(0) : call_->pause().value_or(kFirstPause * (1 << retries_));
         const auto time = question_->reply().timeout();
         const auto spent = steady_clock::now() - generated_at_;
-        const bool has_time = !time || spent + pause < *time;
+        const bool was_quick = status != 0 || call_->time() < kLongFault;
+        const bool has_time = was_quick && (!time || spent + pause < *time);
         if (call_->may_retry() && retries_ < kMaxRetries && has_time) {
             ++retries_;
-            host_.log(plugin::Level::Info,
-                      why + "; asking again in " + std::to_string(pause.count()) + " ms");
+            host_.log(is_lost ? plugin::Level::Debug : plugin::Level::Info,
+                      why.substr(0, why.find(". ")) + "; asking again in " +
+                          std::to_string(pause.count()) + " ms");
             retry_ = plugin::Timer(host_, pause, [this] { ask_if_ready(); });
             return;
         }
@@ -254,6 +264,9 @@ private:
             why += settings_.key_variable.empty()
                        ? "; if the server needs a key, name its variable: key_variable = \"…\""
                        : "; check the key in the variable " + settings_.key_variable;
+        }
+        if (status == 400 && why.find("context") != std::string::npos) {
+            why += "; write a lower budget than " + std::to_string(settings_.budget);
         }
         // Further answers to this prompt would fail in the same way.
         if (call_->may_retry() || (status >= 400 && status < 500)) refusal_ = why;
@@ -310,11 +323,14 @@ private:
             // Its beginning is enough to see the fault, and fits into the budget.
             const std::string_view given =
                 narratoria::detail::prefix_of(response.answer(), kMaxFaulty);
+            // A model repeats the faults that it is shown, so it is shown only the last one.
+            conversation_->keep(good_size_);
+            fault_of_answer_ = fault;
             conversation_->answer(given.empty() ? "(nothing)" : std::string(given));
             return fail("the model's answer cannot be used: " + fault);
         }
-        // A model repeats the faults that it is shown, so they leave once there is a correct answer.
         conversation_->keep(good_size_);
+        fault_of_answer_.clear();
         // A small model may use the same tool again and again; the turn ends then.
         Answer same = answer;
         same.choices.clear();
@@ -408,6 +424,7 @@ private:
 
     std::optional<Question> question_;  // the open request
     std::string refusal_;               // the server has refused this prompt for good
+    std::string fault_of_answer_;       // of the last answer, for the model; empty: it was used
     std::string rules_;                 // of the last request
     std::size_t request_bytes_ = 0;
     std::shared_ptr<ChatCall> call_;

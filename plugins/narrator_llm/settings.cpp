@@ -16,7 +16,7 @@ using plugins::Settings;
 constexpr std::string_view kId = "narratoria.narrator_llm";
 constexpr std::string_view kUrlExample = R"(base_url = "http://127.0.0.1:8080/v1")";
 constexpr std::uint64_t kMostTokens = 10'000'000;
-constexpr std::string_view kPriceExample = "price_input = 0.15, per million tokens";
+constexpr std::string_view kPriceExample = "price_input = 0.15";
 
 // The addresses at which these servers listen unless they are told otherwise.
 struct Server {
@@ -44,7 +44,11 @@ std::string read_url(const Settings& settings) {
             throw settings.wrong("server", "one of " + names, R"(server = "llama.cpp")");
         }
     }
-    if (!url) throw settings.missing("base_url", "the address of the model's server", kUrlExample);
+    if (!url)
+        throw settings.missing(
+            "base_url",
+            "the address of the model's server, unless \"server\" names one that is known",
+            kUrlExample);
     while (url->ends_with('/')) url->pop_back();
     if (!url->starts_with("http://") && !url->starts_with("https://")) {
         throw settings.wrong("base_url", "an address that begins with http:// or https://",
@@ -103,7 +107,7 @@ void read_key(const plugin::Host& host, const Settings& settings, ModelSettings&
     constexpr std::string_view kExample = R"(key_variable = "OPENAI_API_KEY")";
     const auto name = settings.text("key_variable", kExample);
     if (!name) return;
-    if (name->empty() || name->find_first_of(std::string_view("=\0", 2)) != name->npos) {
+    if (name->empty() || name->find_first_of(std::string_view("= \0", 3)) != name->npos) {
         throw settings.wrong("key_variable", "the name of a variable", kExample);
     }
     host.withhold(*name);
@@ -147,8 +151,8 @@ ModelSettings read_settings(const plugin::Host& host) {
     }
     ModelSettings read;
     read_key(host, settings, read);
-    const auto file = [&](const char* name) {
-        const std::string example = std::string(name) + R"( = "exchanges.ndjson")";
+    const auto file = [&](const char* name, const char* example_file) {
+        const std::string example = std::string(name) + " = \"" + example_file + "\"";
         const auto path = settings.text(name, example);
         if (!path) return std::string();
         if (path->empty() || path->starts_with('/') ||
@@ -157,17 +161,20 @@ ModelSettings read_settings(const plugin::Host& host) {
         }
         return std::string(host.story()) + "/" + *path;
     };
-    read.record = file("record");
-    read.replay = file("replay");
+    read.record = file("record", "exchanges.ndjson");
+    read.replay = file("replay", "exchanges.ndjson");
     read.replays_times = settings.flag("replay_times", "replay_times = true").value_or(false);
-    read.instructions = file("instructions");
+    read.instructions = file("instructions", "instructions.txt");
     read.facts = read_facts(settings);
     read.max_tokens = settings.number("max_tokens", kMostTokens, "max_tokens = 800").value_or(800);
     read.budget = settings.number("budget", kMostTokens, "budget = 8192").value_or(8192);
-    if (read.budget < 2 * read.max_tokens || read.max_tokens == 0) {
-        throw settings.wrong("budget", "at least twice max_tokens, and max_tokens not 0",
-                             "budget = 8192");
+    if (read.max_tokens == 0 || read.max_tokens > read.budget / 2) {
+        throw settings.wrong(
+            "max_tokens", "from 1 to half of the budget, " + std::to_string(read.budget / 2),
+            "max_tokens = " + std::to_string(std::min<std::uint64_t>(
+                                  800, std::max<std::uint64_t>(1, read.budget / 2))));
     }
+    read.prices = read_prices(settings);
     // A recording needs no server.
     if (!read.replay.empty()) return read;
     if (!read.key_variable.empty() && read.key.empty()) {
@@ -184,7 +191,6 @@ ModelSettings read_settings(const plugin::Host& host) {
     read.format = read_format(settings);
     read.temperature = settings.real("temperature", "temperature = 0.7");
     read.seed = settings.number("seed", UINT32_MAX, "seed = 7");
-    read.prices = read_prices(settings);
     return read;
 }
 

@@ -93,6 +93,15 @@ def test_undone_turn_is_not_in_later_requests(command, story, tmp_path):
     assert listen.messages[1]["content"] == "I look" and "I listen" in listen.messages[3]["content"]
 
 
+def test_tool_that_fails_is_not_tried_again(play):
+    failing = "#!/bin/sh\ncat >/dev/null\necho x >> \"$0.ran\"\n" + f"echo '{done(ok=False, summary='No oil.')}'\n"
+    with ChatServer(says({**GOOD, "tools": [use("lamp", oil=3)]}), says({**GOOD, "narrative": "It stays dark."})) as server:
+        ran = play(server, tools={"lamp": failing})
+    assert ran.status == 0 and "It stays dark." in shown(ran), ran
+    assert [event["attempt"] for event in of(ran, "attempt_started")] == [1], ran
+    assert "No oil." in server.requests[1].text
+
+
 def test_tools_run_and_the_server_is_asked_again_with_their_results(play):
     with ChatServer(says({"narrative": "You strike a match.", "tools": [use("lamp", oil=2)], "choices": []}),
                     says(GOOD)) as server:
@@ -585,6 +594,16 @@ def test_refused_request_is_not_repeated(play, status):
              "400": "does not exist"}[status[:3]]
     assert words in shown(ran), ran
     assert len(server.requests) == 1
+
+
+def test_player_is_told_once_that_the_narrator_gave_no_answer(command, story):
+    with ChatServer(whole(error("No key"), "401 Unauthorized")) as server:
+        terminal = command.on_terminal("play", "--no-store", "--story", story(server.url), env=environment(TERM="dumb"))
+        for prompt in ("go", "go on", "/quit"):
+            terminal.read_until(PROMPT_SIGN)
+            terminal.type(prompt + "\n")
+        ran = terminal.finish()
+    assert ran.out.count(FALLBACK) == 2 and ran.out.count("The narrator gave no usable answer") == 1, ran
 
 
 def test_next_prompt_asks_a_server_that_refused_the_last_one(play):

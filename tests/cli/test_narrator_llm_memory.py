@@ -92,6 +92,14 @@ def test_a_faulty_answer_is_shown_until_there_is_a_correct_one(play, model):
     assert "lever" not in following
 
 
+def test_only_the_last_faulty_answer_is_shown_with_its_fault_alone(play, model):
+    ran = play([answer("A lever!", "lever"), answer("A rope!", "rope"), answer("You see a lamp.")], "I look around")
+    assert ran.status == 0, ran
+    last = texts(model.asked[2])
+    assert "rope" in last and "lever" not in last
+    assert 'be used:\n- there is no tool "rope"' in last, "not the session's words"
+
+
 def test_after_a_fallback_the_model_is_shown_its_text_instead_of_faulty_answers(play, model):
     ran = play([*[answer("A lever!", "lever")] * 5, answer("You hear rain.")], "I look around", "I listen")
     assert "Nothing comes of it." in ran.out, ran

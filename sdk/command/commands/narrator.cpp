@@ -193,6 +193,7 @@ void summarize(const std::vector<Reply>& replies) {
         "\n{} of {} prompts were answered, {} with the first reply; a turn took {}, at "
         "most {}",
         answered, replies.size(), at_first, duration(median(totals)), duration(longest)));
+    if (answered == 0) return;
     if (!firsts.empty()) print(fmt::format("first words after {}", duration(median(firsts))));
     if (sum.input_tokens > 0) {
         print(fmt::format(

@@ -84,7 +84,8 @@ std::unique_ptr<input::LineReader> open_input(Game& game, const std::string& his
     return editor;
 }
 
-int play_lines(Game& game, const std::string& history) {
+int play_lines(Game& game, const std::string& history, bool is_verbose) {
+    bool explains = !is_verbose;  // the next fallback
     game.show_opening();
     const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     const std::unique_ptr<input::LineReader> reader = open_input(game, history, asks);
@@ -123,7 +124,9 @@ int play_lines(Game& game, const std::string& history) {
         if (!prompt) prompt = line;
         try {
             if (is_command) story::execute_slash_command(game, line);
-            else game.turn(*prompt);
+            else if (game.turn(*prompt) == Outcome::Fallback && std::exchange(explains, false)) {
+                game.remark("The narrator gave no usable answer; --verbose shows why");
+            }
         } catch (const Error& error) {
             const bool is_of_prompt =
                 error.status() == NAR_INVALID_ARGUMENT || error.status() == NAR_INVALID_DOCUMENT;
@@ -244,7 +247,8 @@ int play(PlayOptions options) {
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
     return options.prompts.empty()
-               ? play_lines(*game, options.no_store ? "" : story::history_name(options.story))
+               ? play_lines(*game, options.no_store ? "" : story::history_name(options.story),
+                            options.is_verbose)
                : play_given_prompts(*game, options.prompts, options.is_verbose);
 }
 

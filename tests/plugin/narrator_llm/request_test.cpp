@@ -48,6 +48,14 @@ TEST(AnswerSchema, KeepsWhatServersUnderstandOfAToolsInput) {
                  "required":["sides"],"additionalProperties":false})"));
 }
 
+TEST(AnswerSchema, InputWithoutMembersIsEmpty) {
+    const test::Json none(
+        R"({"type":"object","properties":{},"required":[],"additionalProperties":false})");
+    EXPECT_EQ(input_of(R"({"type":"object","properties":{},"additionalProperties":false})"), none);
+    EXPECT_EQ(input_of(R"({"type":"object","additionalProperties":false})"), none);
+    EXPECT_EQ(input_of(R"({"type":"object","properties":{}})"), test::Json(R"({"type":"object"})"));
+}
+
 TEST(AnswerSchema, LeavesOutWhatSomeServersRefuse) {
     EXPECT_EQ(
         input_of(R"({"type":"object","properties":{"a":{"$ref":"#/$defs/x"},
