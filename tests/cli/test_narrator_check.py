@@ -60,6 +60,19 @@ def test_checks_any_narrator(command):
     assert "it used no tool" not in ran.out
 
 
+def test_checks_another_narrator_than_the_storys(check):
+    ran = check("--prompts", "1", "--narrator", "template")
+    assert "0 of 1 prompts were answered" in ran.out or "1 of 1 prompts" in ran.out, ran
+    assert "tokens in" not in ran.out, "the story's narrator reports them"
+    ran = check("--narrator", "narratoria.narrator_proces")
+    assert ran.status == 2 and 'did you mean "narratoria.narrator_process"?' in ran.err, ran
+
+
+def test_gives_no_advice_if_nothing_was_answered(check):
+    ran = check("--prompts", "1", missed=1)
+    assert ran.out.splitlines()[-1].startswith("0 of 1 prompts were answered"), ran
+
+
 def test_story_must_be_playable(command, tmp_path):
     ran = command("narrator", "check", "--story", tmp_path / "none")
     assert ran.status == 2 and "none" in ran.err, ran

@@ -41,6 +41,7 @@ constexpr const char* kPrompts[] = {"I look around", "I wait and listen", "I go 
 
 struct NarratorCheckOptions {
     std::string story;
+    std::string narrator;
     std::uint32_t prompts = 10;
 };
 
@@ -81,8 +82,8 @@ std::uint64_t count_of(const json::Value& usage, std::string_view name) {
 // Asks the narrator of a new session of the story, which is not stored.
 class Questioner {
 public:
-    Questioner(Engine& engine, const std::string& folder)
-        : engine_(engine), session_(engine, {.story = folder}) {
+    Questioner(Engine& engine, const std::string& folder, const std::string& narrator)
+        : engine_(engine), session_(engine, {.story = folder, .narrator_id = narrator}) {
         const json::Document opening = json::read(session_.opening());
         if (opening.IsObject()) choices_ = json::texts(json::member(opening, "choices"));
         session_.attach([this](Event event) { take(event); },
@@ -225,7 +226,7 @@ int check(const NarratorCheckOptions& options) {
     const auto is_stopped = [] { return interruption::received() != 0; };
     std::vector<Reply> replies;
     try {
-        Questioner questioner(engine, folder);
+        Questioner questioner(engine, folder, options.narrator);
         while (replies.size() < options.prompts && !is_stopped()) {
             const std::string prompt = questioner.next_prompt();
             const Reply reply = questioner.ask(prompt);
@@ -251,6 +252,11 @@ void add_narrator(Command application) {
     auto options = std::make_shared<NarratorCheckOptions>();
     command.option("--story", options->story, "The story's folder; default: the working folder")
         .type_name("FOLDER")
+        .not_empty();
+    command
+        .option("--narrator", options->narrator,
+                "A plugin's id, or \"template\"; default: the story's narrator")
+        .type_name("NAME")
         .not_empty();
     command.option("--prompts", options->prompts, "The number of prompts; default: 10")
         .within(1, 1000);
