@@ -217,6 +217,8 @@ for (const colorScheme of ["dark", "light"] as const) {
     for (const [part, viewport] of [["rail", { width: 1280, height: 800 }], ["bar", { width: 390, height: 844 }]] as const) {
       await player.page.setViewportSize(viewport);
       const item = player.page.locator(`mdui-navigation-${part}-item`).nth(1);
+      // The window has its new size before the page has the other navigation.
+      await item.waitFor();
       await player.tabTo(player.place("Tools"));
       const contrast = await item.evaluate((one) => {
         const rgb = (text: string): number[] => text.match(/[\d.]+/g)!.slice(0, 3).map(Number);
