@@ -33,8 +33,8 @@ struct SeenTurn {
 // with the session, in the metadata of plans.
 struct Notes {
     std::vector<std::string> summary;
-    std::optional<SeenTurn>
-        left;  // the last turn that it replaces; with the beginning of its narrative
+    // The last turn that it replaces, with the beginning of its narrative.
+    std::optional<SeenTurn> left;
 };
 
 class Conversation {

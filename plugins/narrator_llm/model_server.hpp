@@ -2,9 +2,9 @@
 #pragma once
 // What a model's server understands, and requests to it.
 //
-// Servers drop the form that an answer must have, in silence, or refuse a way of asking for it. So
-// the first request asks for a form that its question does not suggest: an answer in this form shows
-// that the server keeps answers to forms.
+// Servers ignore the form that an answer must have, without an error, or refuse a way of asking for it.
+// So the first request asks for a form that its question does not suggest: an answer in this form shows
+// that the server honours it.
 
 #include <chrono>
 #include <cstddef>

@@ -62,8 +62,7 @@ def test_checks_any_narrator(command):
 
 def test_checks_another_narrator_than_the_storys(check):
     ran = check("--prompts", "1", "--narrator", "template")
-    assert "0 of 1 prompts were answered" in ran.out or "1 of 1 prompts" in ran.out, ran
-    assert "tokens in" not in ran.out, "the story's narrator reports them"
+    assert " of 1 prompts were answered" in ran.out and "tokens in" not in ran.out, "the story's narrator reports them"
     ran = check("--narrator", "narratoria.narrator_proces")
     assert ran.status == 2 and 'did you mean "narratoria.narrator_process"?' in ran.err, ran
 
