@@ -18,6 +18,9 @@ class Console final : public plugin::EventSink,
                       public plugin::UiHandler,
                       public plugin::AssetRenderer {
 public:
+    static constexpr std::string_view kSettings = R"({
+        "properties": {"verbose": {"type": "boolean"}}, "additionalProperties": false
+    })";
     static constexpr std::uint32_t kKinds = View::kWanted;
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*"};

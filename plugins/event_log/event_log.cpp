@@ -38,6 +38,16 @@ enum class Flush { Line, Turn, Close };
 
 class EventLog final : public plugin::EventSink {
 public:
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "file": {"type": "string", "minLength": 1},
+            "max_bytes": {"type": "integer", "minimum": 0},
+            "keep": {"type": "integer", "minimum": 0, "maximum": 1000},
+            "flush": {"enum": ["line", "turn", "close"]}
+        },
+        "additionalProperties": false
+    })";
+
     explicit EventLog(const plugin::Host& host) : EventLog(host, Settings(host.settings(), kId)) {}
 
     ~EventLog() {
@@ -84,12 +94,6 @@ private:
                     .value_or(64 * 1024 * 1024),
                 settings.number("keep", 1000, "keep = 3").value_or(3)),
           flush_(flush_of(settings)) {
-        for (const std::string& name :
-             settings.unknown_keys({"file", "max_bytes", "keep", "flush"})) {
-            host.log(plugin::Level::Warning,
-                     "there is no setting \"" + name +
-                         "\"; the settings are file, max_bytes, keep and flush");
-        }
         if (!file_.open()) note_failure(file_.problem());
     }
 

@@ -25,12 +25,20 @@ using Command = std::vector<std::string>;
 class Launcher final : public plugin::ToolRunner {
 public:
     static constexpr std::string_view kSchemes[] = {"launcher"};
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "command": {"$ref": "#/$defs/command"},
+            "commands": {"type": "object", "additionalProperties": {"$ref": "#/$defs/command"}}
+        },
+        "additionalProperties": false,
+        "$defs": {"command": {"type": "array", "minItems": 1, "items": {"type": "string"}}}
+    })";
 
     // With invalid settings, each tool that needs them fails with the reason. If the constructor
     // threw instead, tools would only fail with "no tool runner knows the scheme".
     explicit Launcher(const plugin::Host& host) : story_(host.story()) {
         try {
-            read(narratoria::plugins::Settings(host.settings(), kId), host);
+            read(narratoria::plugins::Settings(host.settings(), kId));
         } catch (const narratoria::plugins::SettingError& error) {
             fault_ = error.what();
             host.log(plugin::Level::Warning, fault_);
@@ -56,11 +64,7 @@ public:
     }
 
 private:
-    void read(const narratoria::plugins::Settings& settings, const plugin::Host& host) {
-        for (const std::string& name : settings.unknown_keys({"command", "commands"})) {
-            host.log(plugin::Level::Warning,
-                     "there is no setting \"" + name + "\"; the settings are command and commands");
-        }
+    void read(const narratoria::plugins::Settings& settings) {
         if (auto command = settings.command("command", kCommandExample)) command_ = *command;
         commands_ = narratoria::plugins::NamedCommands(settings, kId, "commands", "far",
                                                        R"(["ssh", "host"])");

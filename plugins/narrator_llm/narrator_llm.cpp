@@ -56,6 +56,31 @@ constexpr std::size_t kLeastSummary = 80;  // bytes; a few words sum nothing up
 class LanguageModel final : public plugin::Narrator {
 public:
     static constexpr bool kDetailed = true;
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "base_url": {"type": "string", "pattern": "^https?://"},
+            "server": {"enum": ["llama.cpp", "ollama", "vllm", "lm-studio"]},
+            "model": {"type": "string", "minLength": 1},
+            "key_variable": {"type": "string", "minLength": 1},
+            "format": {"enum": ["auto", "json_schema", "grammar", "tools", "json_object", "none"]},
+            "temperature": {"type": "number", "minimum": 0},
+            "seed": {"type": "integer", "minimum": 0, "maximum": 4294967295},
+            "max_tokens": {"type": "integer", "minimum": 1, "maximum": 10000000},
+            "budget": {"type": "integer", "minimum": 2, "maximum": 10000000},
+            "instructions": {"type": "string", "minLength": 1},
+            "facts": {"type": "array", "items": {"type": "string", "pattern": "^/"}},
+            "price_input": {"type": "number", "minimum": 0},
+            "price_output": {"type": "number", "minimum": 0},
+            "price_cached": {"type": "number", "minimum": 0},
+            "currency": {"type": "string", "minLength": 1},
+            "record": {"type": "string", "minLength": 1},
+            "replay": {"type": "string", "minLength": 1},
+            "replay_times": {"type": "boolean"}
+        },
+        "additionalProperties": false,
+        "if": {"required": ["replay"]},
+        "else": {"required": ["model"]}
+    })";
 
     // With invalid settings, each request fails with the reason. If the constructor threw instead,
     // the session would only report that there is no such narrator.

@@ -139,16 +139,6 @@ std::string ModelSettings::without_key(std::string text) const {
 
 ModelSettings read_settings(const plugin::Host& host) {
     const Settings settings(host.settings(), kId);
-    for (const std::string& name : settings.unknown_keys(
-             {"base_url", "server", "model", "key_variable", "format", "temperature", "seed",
-              "max_tokens", "budget", "instructions", "facts", "price_input", "price_output",
-              "price_cached", "currency", "record", "replay", "replay_times"})) {
-        host.log(plugin::Level::Warning,
-                 "there is no setting \"" + name +
-                     "\"; the settings are base_url, server, model, key_variable, format, "
-                     "temperature, seed, max_tokens, budget, instructions, facts, price_input, "
-                     "price_output, price_cached, currency, record, replay and replay_times");
-    }
     ModelSettings read;
     read_key(host, settings, read);
     const auto file = [&](const char* name, const char* example_file) {

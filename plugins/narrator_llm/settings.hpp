@@ -44,7 +44,7 @@ struct ModelSettings {
     std::string without_key(std::string text) const;
 };
 
-// Logs unknown settings. Throws SettingError.
+// Throws SettingError.
 ModelSettings read_settings(const plugin::Host& host);
 
 }  // namespace narratoria::llm

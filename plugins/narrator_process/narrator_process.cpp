@@ -53,6 +53,16 @@ std::string without_ends_of_lines(std::string_view text) {
 
 class ProcessNarrator final : public plugin::Narrator {
 public:
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "command": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+            "restart": {"type": "boolean"}
+        },
+        "required": ["command"],
+        "additionalProperties": false
+    })";
+
     static constexpr bool kDetailed = true;
 
     // With invalid settings, each request fails with the reason. If the constructor threw instead,
@@ -99,12 +109,6 @@ private:
     };
 
     void read(const Settings& settings) {
-        for (const std::string& name :
-             settings.unknown_keys({"command", "environment", "restart"})) {
-            host_.log(plugin::Level::Warning,
-                      "there is no setting \"" + name +
-                          "\"; the settings are command, environment and restart");
-        }
         auto command = settings.command("command", kCommandExample);
         if (!command) {
             throw settings.missing("command", "the narrator's program and its arguments",

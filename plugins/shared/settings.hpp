@@ -112,18 +112,6 @@ public:
         return out;
     }
 
-    // Settings that are not in `known`, to be reported: they are probably misspelled.
-    Texts unknown_keys(std::initializer_list<std::string_view> known) const {
-        Texts out;
-        for (const auto& member : all_.GetObject()) {
-            std::string name = to_string(member.name);
-            bool is_known = false;
-            for (const std::string_view one : known) is_known = is_known || one == name;
-            if (!is_known) out.push_back(std::move(name));
-        }
-        return out;
-    }
-
     SettingError wrong(std::string_view name, std::string_view must_be,
                        std::string_view example) const {
         return SettingError("the setting \"" + std::string(name) + "\" must be " +

@@ -77,6 +77,20 @@ class Slurm final : public plugin::ToolRunner {
 public:
     static constexpr std::string_view kSchemes[] = {"slurm"};
     static constexpr bool kWaits = true;
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "options": {"$ref": "#/$defs/options"},
+            "profiles": {"type": "object", "additionalProperties": {"$ref": "#/$defs/options"}},
+            "allocation": {"$ref": "#/$defs/options"},
+            "at_once": {"type": "integer", "minimum": 1, "maximum": 120},
+            "lease": {"type": "integer", "minimum": 3, "maximum": 86400},
+            "idle": {"type": "integer", "minimum": 1, "maximum": 86400},
+            "shared": {"type": "boolean"},
+            "file_bytes": {"type": "integer", "minimum": 1, "maximum": 1073741824}
+        },
+        "additionalProperties": false,
+        "$defs": {"options": {"type": "array", "minItems": 1, "items": {"type": "string"}}}
+    })";
 
     // With invalid settings, each tool fails with the reason. If the constructor threw instead,
     // tools would only fail with "no tool runner knows the scheme".
@@ -132,14 +146,6 @@ public:
 
 private:
     void read(const plugins::Settings& settings) {
-        for (const std::string& name :
-             settings.unknown_keys({"options", "profiles", "allocation", "at_once", "lease", "idle",
-                                    "shared", "file_bytes"})) {
-            host_.log(plugin::Level::Warning,
-                      "there is no setting \"" + name +
-                          "\"; the settings are options, profiles, "
-                          "allocation, at_once, lease, idle, shared and file_bytes");
-        }
         if (auto options = settings.command("options", kOptionsExample)) options_ = *options;
         profiles_ = plugins::NamedCommands(settings, kId, "profiles", "gpu",
                                            R"(["--gpus=1", "--time=10"])");

@@ -41,10 +41,6 @@ struct Endpoint {
 
 Endpoint endpoint_in(const plugin::Host& host) {
     const plugins::Settings settings(host.settings(), kId);
-    for (const std::string& name : settings.unknown_keys({"address", "port"})) {
-        host.log(plugin::Level::Warning,
-                 "there is no setting \"" + name + "\"; the settings are address and port");
-    }
     Endpoint endpoint;
     endpoint.port =
         static_cast<std::uint16_t>(settings.number("port", 65535, "port = 8080").value_or(0));
@@ -136,6 +132,13 @@ class Web final : public plugin::EventSink,
                   public plugin::AssetRenderer,
                   private RequestHandler {
 public:
+    static constexpr std::string_view kSettings = R"({
+        "properties": {
+            "address": {"type": "string", "pattern": "^127[.]"},
+            "port": {"type": "integer", "minimum": 0, "maximum": 65535}
+        },
+        "additionalProperties": false
+    })";
     static constexpr std::string_view kUiEvents[] = {"narrative_choice"};
     static constexpr std::string_view kMediaTypes[] = {"image/*", "audio/*", "video/*", "text/*",
                                                        "model/*"};

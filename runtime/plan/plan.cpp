@@ -377,9 +377,14 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
         fault(faults, value, "plan-field-type", "\"retryPolicy\" must be an object");
         return;
     }
-    look_for_typos(value, kRetryMembers);
-    auto integer = [&](const char* key, int64_t highest, const char* range, auto& out) {
-        const json::Value field = value.find(key);
+    json::Value most, backoff;
+    for (const json::Member member : value.members()) {
+        if (member.key == "maxRetries") most = member.value;
+        else if (member.key == "backoffMs") backoff = member.value;
+        else look_for_typo(value, member, kRetryMembers);
+    }
+    auto integer = [&](json::Value field, const char* key, int64_t highest, const char* range,
+                       auto& out) {
         if (!field) return;
         const std::optional<int64_t> number = field.integer();
         if (!number) {
@@ -391,8 +396,9 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
             out = static_cast<std::decay_t<decltype(out)>>(*number);
         }
     };
-    integer("maxRetries", kMaximumRetries, "from 0 to 10", tool.max_retries);
-    integer("backoffMs", kMaximumInteger - 1, "from 0 to 9007199254740991", tool.backoff_ms);
+    integer(most, "maxRetries", kMaximumRetries, "from 0 to 10", tool.max_retries);
+    integer(backoff, "backoffMs", kMaximumInteger - 1, "from 0 to 9007199254740991",
+            tool.backoff_ms);
 }
 
 // Resolves the names of dependencies to positions, in both directions.

@@ -138,7 +138,12 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
             continue;
         }
         const auto own = settings.find(library->id);
-        add(*library, candidate->path, own == settings.end() ? "{}" : own->second);
+        const std::string given = own == settings.end() ? "{}" : own->second;
+        if (const auto faults = check_settings(*candidate->metadata, given); !faults.empty()) {
+            session_.log(NAR_LOG_WARN,
+                         "[plugins.\"" + library->id + "\"]: " + tool::describe(faults, ""));
+        }
+        add(*library, candidate->path, given);
     }
     for (const Search::Missing& missing : search.missing) {
         note_refused(missing.requested, "", missing.why);

@@ -229,10 +229,25 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
             out.extensions.push_back(id);
         }
     }
+    if (const json::Value settings = root.find("settings")) {
+        Faults own;
+        if (settings.is_object()) out.settings = tool::Schema::compile(settings.raw(), own);
+        else own.push_back({"", "", 0, "it must be a JSON Schema, an object", ""});
+        for (const Fault& each : own) {
+            fault("plugin-settings", "/settings" + each.pointer, settings, each.message);
+        }
+    }
     const bool is_valid =
         std::all_of(faults.begin() + static_cast<std::ptrdiff_t>(before), faults.end(),
                     [](const Fault& one) { return one.is_warning; });
     return is_valid ? std::optional(std::move(out)) : std::nullopt;
+}
+
+tool::SchemaFaults check_settings(const Metadata& metadata, std::string_view settings) {
+    json::Document document;
+    json::ParseError error;
+    if (!metadata.settings || !document.parse(settings, error)) return {};
+    return metadata.settings->check(document.root());
 }
 
 std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason) {

@@ -5,12 +5,14 @@
 // are thread-safe.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/fault.hpp"
+#include "tool/schema/schema.hpp"
 
 namespace narratoria::plugin {
 
@@ -21,6 +23,7 @@ struct Metadata {
     uint32_t abi_major = 0;
     uint32_t abi_minor = 0;
     std::vector<std::string> extensions;
+    std::shared_ptr<const tool::Schema> settings;  // NULL: it does not describe them
 };
 
 // The ids of the built-in narrators. No plugin file may use one.
@@ -44,6 +47,9 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
 // Parses and validates a plugin/1 document. Returns nothing if it has faults. `faults` receives
 // faults and warnings.
 std::optional<Metadata> parse_metadata(std::string_view json, Faults& faults);
+
+// Returns how the settings, a JSON object, violate the schema in the metadata.
+tool::SchemaFaults check_settings(const Metadata& metadata, std::string_view settings);
 
 // Finds and parses. On failure returns nothing and the first reason.
 std::optional<Metadata> read_metadata(const std::string& path, std::string& reason);

@@ -68,6 +68,7 @@ struct Story {
     struct Mentions {
         std::vector<Mention> allow_paths;
         std::vector<Mention> plugins;
+        std::vector<Mention> settings;    // of plugins, by JSON Pointer
         std::vector<Mention> choices;     // of the opening
         std::vector<Mention> sandboxed;   // tables named after a tool: [tools."NAME"]
         Fault state;                      // of the table [state]

@@ -109,7 +109,40 @@ private:
                 warn(*narrator, "story-narrator-unknown",
                      "the plugin " + json::quoted(narrator->text) + " offers no narrator");
             }
+            check_settings(*candidate->metadata);
         }
+    }
+
+    void check_settings(const plugin::Metadata& metadata) {
+        const auto own = story_.plugins.find(metadata.id);
+        const std::string given = own == story_.plugins.end() ? "{}" : own->second;
+        std::string table = "/plugins";
+        json::append_pointer(table, metadata.id);
+        for (const tool::SchemaFault& fault : plugin::check_settings(metadata, given)) {
+            Mention place = place_of_setting(metadata.id, table, fault.pointer);
+            place.place.pointer = table + fault.pointer;
+            warn(place, "story-plugin-setting",
+                 (fault.pointer.empty() ? std::string("it")
+                                        : json::quoted(fault.pointer.substr(1))) +
+                     " " + fault.message);
+        }
+    }
+
+    // The setting, or what makes the story load the plugin.
+    Mention place_of_setting(const std::string& id, const std::string& table,
+                             const std::string& pointer) const {
+        const std::string setting = table + pointer.substr(0, pointer.find('/', 1));
+        for (const Mention& mention : story_.mentions.settings) {
+            if (mention.text == setting) return mention;
+        }
+        for (const Mention& mention : story_.mentions.plugins) {
+            if (mention.text == id) return mention;
+        }
+        if (story_.mentions.narrator) return *story_.mentions.narrator;
+        Mention story{"", {}};
+        story.place.file = kStoryToml;
+        story.place.has_position = false;
+        return story;
     }
 
     static bool offers(const plugin::Candidate& candidate, std::string_view extension) {

@@ -430,6 +430,12 @@ private:
             }
             story_.mentions.plugins.push_back(
                 {std::string(key.str()), place_of(TomlPlaces::begin_of(key, value), pointer)});
+            for (const auto& [name, setting] : *value.as_table()) {
+                std::string below = pointer;
+                json::append_pointer(below, name.str());
+                story_.mentions.settings.push_back(
+                    {below, place_of(TomlPlaces::begin_of(name, setting), below)});
+            }
             std::string settings;
             append_json(settings, value, pointer);
             story_.plugins.emplace(key.str(), std::move(settings));

@@ -196,6 +196,27 @@ def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, p
     assert len(ran.lines) == 2 and ran.lines[1].endswith("no faults"), ran
 
 
+@pytest.mark.parametrize("toml, place, said", [
+    ('[plugins."narratoria.launcher"]\ncommand = ["nice"]\ncomand = 1\n',
+     "story.toml:4:1: warning: /plugins/narratoria.launcher/comand: ",
+     '"comand" is unknown; did you mean "command"?'),
+    ('[plugins."narratoria.launcher".commands]\nfar = [\n"ssh", 1]\n',
+     "story.toml:2:32: warning: /plugins/narratoria.launcher/commands/far/1: ",
+     '"commands/far/1" is an integer but must be a string'),
+    ('[narrator]\nname = "narratoria.narrator_llm"\n[plugins."narratoria.narrator_llm"]\nserver = "ollama"\n',
+     "story.toml:4:10: warning: /plugins/narratoria.narrator_llm/model: ", '"model" is missing'),
+    ('[narrator]\nname = "narratoria.narrator_process"\n',
+     "story.toml:3:8: warning: /plugins/narratoria.narrator_process/command: ", '"command" is missing'),
+], ids=["unknown", "inner", "missing", "no table"])
+def test_setting_that_violates_the_schema_of_its_plugin_is_a_warning(command, toml, place, said):
+    story = story_with(command, toml)
+    ran = command("validate", "story", story)
+    assert ran.status == 0, ran
+    assert ran.lines[0].startswith(f"{story}/{place}"), ran
+    assert ran.lines[0].endswith(f"{said} [story-plugin-setting]"), ran
+    assert len(ran.lines) == 2, ran
+
+
 def test_complete_story_has_no_warnings(command):
     assert len(command("validate", "story", story_with(command)).lines) == 1
     # The installed copy, because one of its tools is compiled.

@@ -171,7 +171,9 @@ TEST_F(LauncherTest, WrongSettingIsReportedWithAnExample) {
 
 TEST_F(LauncherTest, UnknownSettingIsLogged) {
     settings("command = [\"nice\"]\ncomand = 1");
-    EXPECT_THAT(log, HasSubstr(R"(there is no setting "comand")"));
+    EXPECT_THAT(
+        log, HasSubstr(
+                 R"([plugins."narratoria.launcher"]: "/comand" is unknown; did you mean "comman)"));
 }
 
 TEST_F(LauncherTest, MissingProgramIsASpawnFailure) {

@@ -175,6 +175,17 @@ TEST(PluginEntry, NoteMatchesTheEntry) {
         nar_plugin_note.text);
 }
 
+struct WithSettings {
+    static constexpr std::string_view kSettings = R"({"type":"object"})";
+};
+
+TEST(PluginEntry, NoteHasTheSchemaOfTheSettings) {
+    static constexpr auto note =
+        narratoria::plugin::detail::note<WithSettings, NarratoriaPluginDescription>();
+    EXPECT_THAT(note.text, testing::EndsWith(R"("],"settings":{"type":"object"}})"));
+    EXPECT_EQ(sizeof note.text, note.text_size);
+}
+
 TEST(PluginEntry, RefusesAnotherMajorVersionAndNamesBoth) {
     const auto host = host_of(7u << 16 | 4u);
     const nar_plugin* described = nullptr;

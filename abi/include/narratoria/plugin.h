@@ -82,7 +82,7 @@ NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(const nar_host_description *host,
  * Metadata that can be read without loading the library: a JSON object
  * (abi/schemas/plugin-1.schema.json) in the section .note.narratoria. It must agree with
  * nar_plugin; a library that contradicts it is refused. Use it once per library, at file scope,
- * followed by a semicolon:
+ * followed by a semicolon. An optional member "settings" is a JSON Schema of the plugin's settings:
  *   NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"org.example.rain\",\"name\":\"Rain\","
  *                   "\"version\":\"1.0.0\",\"abi\":\"1.0\","
  *                   "\"extensions\":[\"narratoria.ui_handler/1\"]}");

@@ -12,6 +12,7 @@
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::tool {
@@ -21,6 +22,8 @@ using json::Value;
 
 constexpr size_t kExcerpt = 60;
 constexpr size_t kListed = 12;
+// Similar names are only looked for in shorter lists, which bounds the work.
+constexpr size_t kMostNames = 200;
 // Larger lists of strings use binary search.
 constexpr size_t kFewTexts = 8;
 // At most this number of alternatives is checked to explain why none fits.
@@ -592,7 +595,7 @@ private:
             if (!known && rules.additional != kNoRule) {
                 if (program_.rules[rules.additional].never) {
                     const Below below(*this, member.key);
-                    fits = fail_unknown(rules, member.value);
+                    fits = fail_unknown(rules, member);
                 } else {
                     apply(rules.additional);
                 }
@@ -619,17 +622,18 @@ private:
         return fits_dependents(rules, value, seen) && fits;
     }
 
-    bool fail_unknown(const ObjectRules& rules, Value value) {
-        return fail(value, "additionalProperties", [&] {
+    bool fail_unknown(const ObjectRules& rules, const json::Member& member) {
+        return fail(member.value, "additionalProperties", [&] {
             std::vector<std::string_view> names;
             for (const Property& each : rules.properties) {
                 if (each.rule != kNoRule) names.push_back(each.name);
             }
-            return "is unknown; " + (names.empty()
-                                         ? std::string("no members are allowed")
-                                         : "allowed members are " + listed(names, [](auto name) {
-                                               return json::quoted(name);
-                                           }));
+            if (names.empty()) return std::string("is unknown; no members are allowed");
+            const std::string_view meant =
+                names.size() > kMostNames ? "" : near_name(member.key, names);
+            if (!meant.empty()) return "is unknown; did you mean " + json::quoted(meant) + "?";
+            return "is unknown; allowed members are " +
+                   listed(names, [](auto name) { return json::quoted(name); });
         });
     }
 

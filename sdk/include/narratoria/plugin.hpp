@@ -56,44 +56,31 @@
 
 // Defines the plugin's entry and its metadata. Use it once per library, at file scope, followed by
 // a semicolon. Arguments: the class; then, as literals, its globally unique id (a-z 0-9 . _ -), its
-// display name, its version, and the ids of all extensions that the class derives from, at most
-// eight.
-#define NARRATORIA_PLUGIN(Class, id, name, version, ...)                                          \
-    static_assert(                                                                                \
-        NAR_ABI_MAJOR == 1 && NAR_ABI_MINOR == 0,                                                 \
-        "narratoria/plugin.hpp and narratoria/base.h are of different releases of the SDK");      \
-    NAR_PLUGIN_NOTE(                                                                              \
-        "{\"schema\":\"plugin/1\",\"id\":\"" id "\",\"name\":\"" name "\",\"version\":\"" version \
-        "\",\"abi\":\"1.0\",\"extensions\":[" NARRATORIA_PLUGIN_QUOTED(__VA_ARGS__) "]}");        \
-    namespace {                                                                                   \
-    struct NarratoriaPluginDescription {                                                          \
-        static constexpr std::string_view kId{id};                                                \
-        static constexpr std::string_view kName{name};                                            \
-        static constexpr std::string_view kVersion{version};                                      \
-        static constexpr std::string_view kExtensions[] = {__VA_ARGS__};                          \
-    };                                                                                            \
-    }                                                                                             \
-    extern "C" NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(                                     \
-        const nar_host_description* host, const nar_plugin** plugin, nar_failure* failure) {      \
-        return ::narratoria::plugin::detail::Library<Class, NarratoriaPluginDescription>::enter(  \
-            host, plugin, failure);                                                               \
-    }                                                                                             \
+// display name, its version, and the ids of all extensions that the class derives from.
+//
+// If the class has a public member kSettings, a JSON Schema of its settings, the host warns the author
+// of a story whose [plugins."ID"] violates it:
+//
+//   static constexpr std::string_view kSettings = R"({
+//       "properties": {"file": {"type": "string"}}, "additionalProperties": false})";
+#define NARRATORIA_PLUGIN(Class, id, name, version, ...)                                         \
+    static_assert(                                                                               \
+        NAR_ABI_MAJOR == 1 && NAR_ABI_MINOR == 0,                                                \
+        "narratoria/plugin.hpp and narratoria/base.h are of different releases of the SDK");     \
+    namespace {                                                                                  \
+    struct NarratoriaPluginDescription {                                                         \
+        static constexpr std::string_view kId{id};                                               \
+        static constexpr std::string_view kName{name};                                           \
+        static constexpr std::string_view kVersion{version};                                     \
+        static constexpr std::string_view kExtensions[] = {__VA_ARGS__};                         \
+    };                                                                                           \
+    }                                                                                            \
+    __attribute__((used, section(NAR_PLUGIN_NOTE_SECTION),                                       \
+                   aligned(4))) static constexpr auto nar_plugin_note =                          \
+        ::narratoria::plugin::detail::note<Class, NarratoriaPluginDescription>();                \
+    extern "C" NAR_PLUGIN_EXPORT nar_status nar_plugin_entry(                                    \
+        const nar_host_description* host, const nar_plugin** plugin, nar_failure* failure) {     \
+        return ::narratoria::plugin::detail::Library<Class, NarratoriaPluginDescription>::enter( \
+            host, plugin, failure);                                                              \
+    }                                                                                            \
     static_assert(true, "")
-
-// Quotes each literal and separates them by commas. The preprocessor must do this, because the text
-// of a section has to be a literal.
-#define NARRATORIA_PLUGIN_QUOTED(one, ...) \
-    "\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_2(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_2(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_3(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_3(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_4(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_4(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_5(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_5(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_6(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_6(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_7(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_7(one, ...) \
-    ",\"" one "\"" __VA_OPT__(NARRATORIA_PLUGIN_QUOTED_8(__VA_ARGS__))
-#define NARRATORIA_PLUGIN_QUOTED_8(one) ",\"" one "\""

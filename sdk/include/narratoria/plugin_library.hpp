@@ -350,6 +350,60 @@ constexpr bool implements_all(const std::string_view (&names)[Count]) noexcept {
     return true;
 }
 
+// ---- the metadata that can be read without loading the library
+
+template <std::size_t Size>
+struct Note {
+    std::uint32_t owner_size;
+    std::uint32_t text_size;
+    std::uint32_t type;
+    char owner[12];
+    char text[Size];
+};
+
+template <class Class, class Description, class Write>
+constexpr void write_note(Write&& write) noexcept {
+    const std::string_view members[][2] = {{"id", Description::kId},
+                                           {"name", Description::kName},
+                                           {"version", Description::kVersion},
+                                           {"abi", "1.0"}};
+    write(R"({"schema":"plugin/1")");
+    for (const auto& [name, text] : members) {
+        for (const std::string_view part :
+             {std::string_view(",\""), name, std::string_view("\":\""), text}) {
+            write(part);
+        }
+        write("\"");
+    }
+    write(R"(,"extensions":[)");
+    for (const std::string_view& extension : Description::kExtensions) {
+        write(&extension == &Description::kExtensions[0] ? "\"" : ",\"");
+        write(extension);
+        write("\"");
+    }
+    write("]");
+    if constexpr (requires { Class::kSettings; }) {
+        write(R"(,"settings":)");
+        write(Class::kSettings);
+    }
+    write("}");
+}
+
+template <class Class, class Description>
+consteval auto note() noexcept {
+    constexpr std::size_t size = [] {
+        std::size_t count = 1;  // the NUL
+        write_note<Class, Description>([&](std::string_view part) { count += part.size(); });
+        return count;
+    }();
+    Note<size> out{sizeof NAR_PLUGIN_NOTE_OWNER, size, 1, NAR_PLUGIN_NOTE_OWNER, {}};
+    std::size_t at = 0;
+    write_note<Class, Description>([&](std::string_view part) {
+        for (const char letter : part) out.text[at++] = letter;
+    });
+    return out;
+}
+
 // ---- the library
 
 template <class Class, class Description>

@@ -165,7 +165,7 @@ def test_idle_server_sends_only_keepalive_comments(serve):
 def test_plugin_log_goes_to_standard_error(serve):
     page = serve({"go": [{"narrative": "Gone."}]},
                  toml='title = "T"\n[plugins."narratoria.web"]\ncolour = "red"\n')
-    assert 'there is no setting "colour"' in page.said()
+    assert '[plugins."narratoria.web"]: "/colour" is unknown' in page.said()
 
 
 def test_plugin_passes_plugin_check(command):

@@ -77,6 +77,28 @@ TEST(PluginMetadata, NamesTheFieldThatIsWrong) {
     }
 }
 
+TEST(PluginMetadata, SettingsAreAJsonSchemaThatSettingsAreCheckedAgainst) {
+    auto with_settings = [](const std::string& schema) {
+        return with("\"more\":true", "\"settings\":" + schema);
+    };
+    EXPECT_THAT(reason_of(with_settings("7")), HasSubstr("/settings: "));
+    EXPECT_THAT(reason_of(with_settings(R"({"properties":{"a":{"type":"strng"}}})")),
+                HasSubstr("/settings/properties/a/type: "));
+    Faults faults;
+    const auto metadata = parse_metadata(
+        with_settings(R"({"properties":{"colour":{"type":"string"}},"required":["colour"],)"
+                      R"("additionalProperties":false})"),
+        faults);
+    ASSERT_TRUE(metadata);
+    const auto found = [&](const char* settings) {
+        return tool::describe(check_settings(*metadata, settings), "");
+    };
+    EXPECT_EQ(found(R"({"colour":"red"})"), "");
+    EXPECT_EQ(found(R"({"color":"red"})"),
+              R"("/color" is unknown; did you mean "colour"?; "/colour" is missing)");
+    EXPECT_THAT(check_settings(*parse_metadata(kGood, faults), R"({"color":"red"})"), IsEmpty());
+}
+
 TEST(PluginMetadata, AcceptsTheIdsOfTheTables) {
     auto faults_with = [](const std::string& from, const std::string& to) {
         Faults faults;
