@@ -733,6 +733,8 @@ def python_tool(bench):
             median(row[0] - function for row, function in zip(results, functions)), "µs", ours,
             f"{median(functions):.2f} µs", most=20,
             note=f"{median(run['untilEndUs'] for run in runs[1:]):.1f} µs until the plan has ended"),
+        Row("python-script-call", f"{count:,} CALLs of such a tool, one after the other, by a Nuwa script",
+            1e6 / median(run["callUs"] for run in runs[1:]), "CALLs/s", least=50_000),
         compared,
     ]
 
@@ -920,7 +922,7 @@ ORDER = [
     "store-turn", "store-pipeline", "store-open", "store-state", "store-bytes", "plan", "plan-memory", "plan-growth",
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-call-ordinary", "script-call-memory", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
     "command", "engine", "session", "session-story", "frame-idle", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
-    "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-tool-mcp", "python-sink",
+    "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-script-call", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
     "service-call", "service-many", "narrator-delta", "narrator-turn", "narrator-cancel", "narrator-langgraph",
     "narrator-langgraph-memory", "narrator-pydantic-ai", "narrator-pydantic-ai-memory",

@@ -11,16 +11,14 @@ from __future__ import annotations
 import os
 import threading
 from contextvars import copy_context
-from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from narratoria import _core
 from narratoria.errors import GoneError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from narratoria import _core
 
 # How long a thread waits for another tool, in seconds.
 _IDLE_S = 5.0
@@ -30,7 +28,7 @@ _POLL_INTERVAL_S = 0.05
 # Calls that the engine accepts only outside callbacks.
 _EXTENSIONS = frozenset(("add_ui_handler", "add_asset_renderer", "set_narrator"))
 
-_idle: list[SimpleQueue[Callable[[], None]]] = []
+_idle: list[_core.ThreadInbox] = []
 os.register_at_fork(after_in_child=_idle.clear)
 
 
@@ -44,14 +42,14 @@ def run(work: Callable[[], None]) -> None:
     try:
         inbox = _idle.pop()
     except IndexError:
-        inbox = SimpleQueue()
+        inbox = _core.ThreadInbox()
         threading.Thread(target=_serve, args=(inbox,), name="narratoria-tool", daemon=True).start()
     inbox.put(in_context)
 
 
-def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
+def _serve(inbox: _core.ThreadInbox) -> None:
     process = os.getpid()
-    work: Callable[[], None] | None = inbox.get()
+    work = inbox.get(None)
     while work is not None:
         work()
         if os.getpid() != process:
@@ -60,14 +58,13 @@ def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
         # Drops the references of the work while the thread is idle.
         work = None
         _idle.append(inbox)
-        try:
-            work = inbox.get(timeout=_IDLE_S)
-        except Empty:
+        work = inbox.get(_IDLE_S)
+        if work is None:
             try:
                 _idle.remove(inbox)
             except ValueError:
                 # run() has just taken this thread.
-                work = inbox.get()
+                work = inbox.get(None)
 
 
 class _ThreadState(threading.local):

@@ -10,6 +10,7 @@
 #include "python_calls.hpp"
 #include "session.hpp"
 #include "threads.hpp"
+#include "tool_threads.hpp"
 #include "value.hpp"
 
 namespace narratoria::python {
@@ -222,6 +223,8 @@ void Session::wait(const Ticket& ticket) {
                 timeout = std::chrono::milliseconds(kLongestWaitMs);
             }
             pollfd watched{engine_->descriptor(), POLLIN, 0};
+            DriverWait wait;
+            if (wait.spin(watched.fd)) return;
             ready = ::poll(&watched, 1, timeout ? static_cast<int>(timeout->count()) : -1);
         });
         call_deferred();

@@ -18,6 +18,7 @@
 #include "narratoria/store.hpp"
 #include "narratoria/validate.hpp"
 #include "session.hpp"
+#include "tool_threads.hpp"
 #include "value.hpp"
 
 namespace py = pybind11;
@@ -182,6 +183,10 @@ PYBIND11_MODULE(_core, module) {
         return python::to_python(text.view());
     });
     module.def("release_threads", &python::Session::release_threads);
+    py::class_<python::ThreadInbox>(module, "ThreadInbox")
+        .def(py::init<>())
+        .def("put", &python::ThreadInbox::put)
+        .def("get", &python::ThreadInbox::get);
 
     py::class_<python::Ticket, std::shared_ptr<python::Ticket>>(module, "Ticket")
         .def_readonly("is_done", &python::Ticket::is_done)

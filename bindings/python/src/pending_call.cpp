@@ -9,6 +9,7 @@
 #include "python_calls.hpp"
 #include "session.hpp"
 #include "threads.hpp"
+#include "tool_threads.hpp"
 #include "value.hpp"
 
 namespace narratoria::python {
@@ -67,6 +68,7 @@ void Invocation::deliver_output() {
 void Invocation::end(std::string_view lines, std::string_view code, std::string_view message) {
     if (!is_open()) return;
     const auto kept = session_->take_pending_call(token_);
+    tool_is_ending();
     end_invocation(host_, token_, lines, code, message);
     leave();
 }

@@ -42,6 +42,7 @@ narratoria::Session& Session::handle() { return *session_; }
 
 void Session::take_lock() {
     if (released_ == nullptr) return;
+    await_ending_tool();
     try {
         PyEval_RestoreThread(std::exchange(released_, nullptr));
     } catch (abi::__forced_unwind&) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "session.hpp"
+#include "tool_threads.hpp"
 
 namespace narratoria::python {
 
@@ -18,6 +19,7 @@ void Session::without_lock(Drive&& drive) {
         ~LockGuard() { session.take_lock(); }
     } guard{*this};
     released_ = PyEval_SaveThread();
+    lock_was_released();
     drive();
 }
 
