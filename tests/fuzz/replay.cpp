@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     }
     std::fprintf(stderr, "%zu seeds replayed\n", replayed);
     if (replayed == 0) {
-        std::fprintf(stderr, "a fuzz target needs seeds: tests/fuzz/seeds/<name>/\n");
+        std::fprintf(stderr, "a fuzz target needs seeds: tests/fuzz/seeds/<name>.zip\n");
         return 1;
     }
     return 0;

@@ -39,7 +39,7 @@ def program(target):
 
 
 def folder_of_seeds(target):
-    return TREE / "tests/fuzz/seeds" / target.stem.removesuffix("_fuzzer")
+    return TREE / "build/asan/tests/fuzz/seeds" / target.stem.removesuffix("_fuzzer")
 
 
 def seeds(report):
