@@ -345,6 +345,11 @@ void Tree::merge_members(Object* target, const Patch& patch, uint32_t first, uin
 
         Entry& entry = target->entries[position];
         entry.writer = writer;
+        // Tools often repeat values that have not changed. A new entry has no value yet.
+        if (member.kind != Kind::Object && entry.kind() == member.kind &&
+            entry.value.equals(member.value)) {
+            continue;
+        }
         uint64_t own_path = 0;
         if constexpr (kDigested) {
             own_path = path_hash(path, member.key);
