@@ -130,9 +130,9 @@ TEST_F(ContinuedTurn, IsNotContinuedWhenThePromptsTimeIsUp) {
     SessionOptions options;
     options.narrator = narrator->narrator();
     options.times.emplace();
-    options.times->prompt_ms = 200;
+    options.times->prompt_ms = 2000;
     stage.emplace(EngineOptions{}, options);
-    stage->folder.tool("lingers", "echo '" + kDone + "'\ntrap '' TERM\nsleep 0.6");
+    stage->folder.tool("lingers", "echo '" + kDone + "'\ntrap '' TERM\nsleep 2.4");
     const Ended ended = turn(*stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_THAT(narrator->requests, SizeIs(1));
