@@ -23,7 +23,8 @@ Execution::Execution(ExecutionContext context, std::unique_ptr<Plan> plan, Setti
       running_(plan_->tools.size()),
       held_(plan_->tools.size()),
       conflicts_(result_->conflicts),
-      known_tools_(plan_->request_id, with_.resolver, settings_.folder, with_.limits),
+      known_tools_(plan_->request_id, with_.resolver, settings_.folder, with_.limits,
+                   settings_.seed),
       plan_time_(with_.loop),
       shortage_timer_(with_.loop) {}
 

@@ -53,6 +53,7 @@ struct ExecutionContext {
 struct Settings {
     std::string folder;   // base of relative tool paths
     uint64_t number = 0;  // number of this execution in its session
+    uint64_t seed = 0;    // from which those of the attempts are derived
     uint32_t try_ms = 0;  // 0: no limit
     // In an open execution, the time runs only while a tool has not settled.
     uint32_t plan_ms = 0;

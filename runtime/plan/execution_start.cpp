@@ -171,7 +171,8 @@ bool Execution::start_attempt(uint32_t tool) {
     if (resolution.error.empty() || binding != nullptr) {
         const auto& wanted = resolution.definition->state;
         request = request_of(*plan_, tool, results_,
-                             wanted.empty() ? std::string() : with_.state.tree().part(wanted));
+                             wanted.empty() ? std::string() : with_.state.tree().part(wanted),
+                             seed_of(settings_.seed, entry.tool_id, schedule_.attempt(tool)));
     }
     Guarantees guarantees;
     if (resolution.error.empty()) {

@@ -18,11 +18,12 @@ constexpr int64_t kWallUs = 1000;
 }  // namespace
 
 KnownTool::KnownTool(tool::Resolution resolution, std::string_view plan_id,
-                     std::string_view tool_path, const tool::Limits& limits)
+                     std::string_view tool_path, const tool::Limits& limits, uint64_t seed)
     : resolution_(std::move(resolution)),
       plan_id_(plan_id),
       tool_path_(tool_path),
       limits_(limits),
+      seed_(seed),
       request_(begin_request(plan_id, tool_path, "run")),
       request_start_(request_.size()),
       result_(nullptr) {
@@ -38,7 +39,7 @@ tool::Invocation KnownTool::begin(const ToolInvocation& invocation) {
     result_.line = invocation.line;
     request_.resize(request_start_);
     json::append_compact(request_, invocation.input);
-    end_request(request_);
+    end_request(request_, seed_of(seed_, result_.tool_id, 1));
     tool::Invocation given;
     given.definition = resolution_.definition.get();
     given.target = resolution_.target;
@@ -113,7 +114,8 @@ KnownTool* KnownTools::find(const ToolInvocation& invocation) {
                              resolution.runner->may_end_within_start() &&
                              checked_by->path.empty() && checked_by->repeatable;
         known = &tools_.add(checked_by.get(), std::nullopt);
-        if (may_end) known->emplace(std::move(resolution), plan_id_, invocation.tool_path, limits_);
+        if (may_end)
+            known->emplace(std::move(resolution), plan_id_, invocation.tool_path, limits_, seed_);
         else others_.push_back(checked_by);
     }
     return *known ? &**known : nullptr;

@@ -26,7 +26,7 @@ namespace narratoria::plan {
 class KnownTool {
 public:
     KnownTool(tool::Resolution resolution, std::string_view plan_id, std::string_view tool_path,
-              const tool::Limits& limits);
+              const tool::Limits& limits, uint64_t seed);
 
     const tool::Resolution& resolution() const { return resolution_; }
 
@@ -44,6 +44,7 @@ private:
     const std::string plan_id_;
     const std::string tool_path_;
     tool::Limits limits_;
+    const uint64_t seed_;  // of the execution
     std::string request_;
     const size_t request_start_;
     ToolResult result_;
@@ -60,8 +61,8 @@ class KnownTools {
 public:
     // All must outlive this object.
     KnownTools(std::string_view plan_id, const tool::Resolver& resolver, const std::string& folder,
-               const tool::Limits& limits)
-        : plan_id_(plan_id), resolver_(resolver), folder_(folder), limits_(limits) {}
+               const tool::Limits& limits, uint64_t seed)
+        : plan_id_(plan_id), resolver_(resolver), folder_(folder), limits_(limits), seed_(seed) {}
     KnownTools(const KnownTools&) = delete;
     KnownTools& operator=(const KnownTools&) = delete;
 
@@ -76,6 +77,7 @@ private:
     const tool::Resolver& resolver_;
     const std::string& folder_;
     const tool::Limits& limits_;
+    const uint64_t seed_;  // of the execution
     RecentMap<const tool::Definition*, std::optional<KnownTool>> tools_;
     // Their definitions are the keys, so they must stay.
     std::vector<std::shared_ptr<const tool::Definition>> others_;

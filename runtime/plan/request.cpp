@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/request.hpp"
 
+#include "base/hash.hpp"
 #include "base/json/writer.hpp"
+#include "base/random.hpp"
 
 namespace narratoria::plan {
 
@@ -17,16 +19,29 @@ std::vector<std::string> environment_of(const Tool& tool, const std::vector<std:
     return variables;
 }
 
+namespace {
+
+void append_seed(std::string& out, uint64_t seed) {
+    json::append_number(out += R"(,"seed":)", static_cast<int64_t>(seed));
+}
+
+}  // namespace
+
+uint64_t seed_of(uint64_t execution, std::string_view tool_id, uint32_t attempt) {
+    return Random(hash_text(tool_id, execution) + attempt).next();
+}
+
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results,
-                       std::string_view state) {
+                       std::string_view state, uint64_t seed) {
     const Tool& entry = plan.tools[tool];
     std::string out = begin_request(plan.request_id, entry.tool_path, entry.operation);
     json::append_compact(out, entry.input);
     if (!state.empty()) (out += R"(,"state":)") += state;
     if (plan.dependencies.of(tool).size() == 0) {
-        end_request(out);
+        end_request(out, seed);
         return out;
     }
+    append_seed(out, seed);
     out += R"(,"dependencies":)";
     json::ObjectWriter outputs(out);
     for (const uint32_t dependency : plan.dependencies.of(tool)) {
@@ -54,7 +69,8 @@ std::string begin_request(std::string_view plan_id, std::string_view tool_path,
     return out += R"(,"input":)";
 }
 
-void end_request(std::string& out) {
+void end_request(std::string& out, uint64_t seed) {
+    append_seed(out, seed);
     out += R"(,"dependencies":{},"results":{}})"
            "\n";
 }

@@ -44,6 +44,7 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
       presentation_(dispatcher_, assets_, stream_, loop(), settings_.times.try_ms),
       environment_(with_.engine.settings().environment),
       random_(settings_.seed != 0 ? settings_.seed : hash_text(settings_.id, hash_seed())),
+      tool_random_(Random(random_).next()),
       offered_(first_choices()) {
     stream_.set_default_watcher(host_sinks_);
     if (!with_.engine.settings().allow_paths.empty()) {
@@ -338,6 +339,7 @@ std::unique_ptr<plan::Execution> Session::make_execution(
     const uint64_t number = ++executions_;
     settings.folder = current_.folder;
     settings.number = number;
+    settings.seed = tool_random_.next();
     settings.try_ms = settings_.times.try_ms;
     settings.plan_ms = settings_.times.plan_ms;
     settings.on_ui_event = [this](uint64_t seq, const event::Subject& subject,

@@ -342,7 +342,8 @@ private:
     std::unique_ptr<ScriptRun> ended_script_;  // kept until its last call has returned
     uint64_t executions_ = 0;
     uint64_t fallbacks_ = 0;
-    Random random_;
+    Random random_;       // of the narrator
+    Random tool_random_;  // separate: other tools in a plan must not change an answer's dice
     std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
     // Narrative and choices of the last turn that was not the host's, as JSON. The narrative
     // requires a journal. Before the first turn, the choices are those of the opening.

@@ -109,6 +109,33 @@ def test_the_seed_determines_the_dice(command, write):
     assert {told(seed) for seed in range(1, 20)} == {"La.", "Li.", "Lo."}
 
 
+def test_the_seed_determines_the_dice_of_tools(command, write):
+    dice = [{"toolId": name, "toolPath": "tools/dice", "retryPolicy": {"maxRetries": 1, "backoffMs": 0}}
+            for name in "ab"]
+    throw = {"patterns": ["I throw"], "answers": [
+        {"plan": {"tools": dice}, "success": "{a.result} {b.result}", "choices": ["I throw"]}]}
+
+    def told(seed):
+        folder = write([throw], f"seed {seed}\n> I throw\n> I throw\n")
+        # The first attempt fails, and says what it rolled.
+        command.script("door/tools/dice", "#!/usr/bin/env python3\nimport json, os, pathlib, sys\n"
+                       "seed = json.load(sys.stdin)['seed']\n"
+                       "log = pathlib.Path(os.environ['NARRATORIA_OUTPUT_DIR'], 'first')\n"
+                       "if not log.exists():\n    log.write_text(str(seed))\n    sys.exit(1)\n"
+                       "print(json.dumps({'version': '0', 'type': 'done', 'ok': True, "
+                       "'result': f'{log.read_text()} {seed}'}))\n"
+                       "log.unlink()\n")
+        assert command("test", "--story", folder, "--update", "--walks", "0").status == 0
+        text = (folder / "tests" / "door.transcript").read_text()
+        return [number for line in text.splitlines() if line[0].isdigit() for number in line.split()]
+
+    numbers = told(5)
+    assert len(set(numbers)) == 8, "two throws of two tools with two attempts"
+    assert all(0 <= int(number) < 2**53 for number in numbers)
+    assert told(5) == numbers
+    assert set(told(6)).isdisjoint(numbers)
+
+
 def test_update_writes_what_the_story_answers_now(command, write):
     folder = write(transcript=GOOD.replace("Too dark.", "Wrong").replace("lit true", "lit 7")
                    .replace("* I open the door\n> light", "> light"))

@@ -133,7 +133,7 @@ TEST(ToolProtocol, PatchLeavesOtherKeysUnchanged) {
 // covers: 000-4.2-no-assumptions
 TEST(ToolProtocol, ToolDoesNotSeeTheState) {
     const auto invocation_with = [](std::string_view state) {
-        Stage stage({}, {.state = state});
+        Stage stage({}, {.state = state, .seed = 1});
         stage.folder.tool("tool", "echo \"$invocation\" > invocation\necho '" + kDone + "'");
         stage.run(plan_of({entry("a", "tool", R"("input":{"x":1})")}));
         return stage.folder.read("invocation");
@@ -141,7 +141,7 @@ TEST(ToolProtocol, ToolDoesNotSeeTheState) {
     const std::string seen = invocation_with(R"({"a":1,"b":{"c":2}})");
     EXPECT_EQ(seen, invocation_with(R"({"b":{"c":2},"a":1,"more":{"of":"it"}})"));
     EXPECT_THAT(Json(seen).keys(), UnorderedElementsAre("requestId", "tool", "operation", "input",
-                                                        "dependencies", "results"));
+                                                        "seed", "dependencies", "results"));
 }
 
 // covers: 004-state-incremental
@@ -484,9 +484,9 @@ TEST(ToolProtocol, UnknownUiEventDoesNotFailTheTool) {
     for (const char* name : {"invocation", "environment"}) {
         EXPECT_THAT(stage.folder.read(name), ::testing::Not(HasSubstr("narrative_choice"))) << name;
     }
-    EXPECT_THAT(
-        Json(stage.folder.read("invocation")).keys(),
-        UnorderedElementsAre("requestId", "tool", "operation", "input", "dependencies", "results"));
+    EXPECT_THAT(Json(stage.folder.read("invocation")).keys(),
+                UnorderedElementsAre("requestId", "tool", "operation", "input", "seed",
+                                     "dependencies", "results"));
 }
 
 // ---- §4.5 error

@@ -103,7 +103,7 @@ Ran run(const std::string& source, uint32_t flags, const Answering::Answer& answ
         Recorder* recorder = nullptr, const std::optional<Limits>& limits = {}) {
     const Folder folder;
     Engine engine({.root = folder.path(), .limits = limits});
-    Session session(engine);
+    Session session(engine, {.seed = 1});
     if (recorder != nullptr) session.attach(std::ref(*recorder));
     const Answering tool(session, flags, answer);
     Ran ran;

@@ -313,6 +313,7 @@ TEST(ToolInvocation, HasTheFieldsThatTheRuntimeWrote) {
     const Invocation invocation = Invocation::parse(
         R"({"requestId":"r1","tool":"dice","operation":"roll","future":[],)"
         R"("input": {"sides" : 6.0, "name":"d\u00e4"} ,)"
+        R"("state":{"torch":{"lit":true}},"seed":9007199254740991,)"
         R"("dependencies":{"light1":{"lit":true},"gone":null},"results":{"light1":42}})");
     EXPECT_EQ(invocation.request_id(), "r1");
     EXPECT_EQ(invocation.tool(), "dice");
@@ -323,6 +324,8 @@ TEST(ToolInvocation, HasTheFieldsThatTheRuntimeWrote) {
     EXPECT_EQ(invocation.dependencies().find("/light1/lit")->text(), "true");
     EXPECT_TRUE(invocation.dependencies().find("/gone")->is_null());
     EXPECT_EQ(invocation.results().find("/light1")->text(), "42");
+    EXPECT_EQ(invocation.state().find("/torch/lit")->text(), "true");
+    EXPECT_EQ(invocation.seed(), 9007199254740991u);
 }
 
 TEST(ToolInvocation, IsEmptyWhenNothingWasWritten) {
@@ -331,6 +334,8 @@ TEST(ToolInvocation, IsEmptyWhenNothingWasWritten) {
         EXPECT_EQ(invocation.request_id(), "");
         EXPECT_EQ(invocation.input().text(), "{}");
         EXPECT_EQ(invocation.input_text(), "{}");
+        EXPECT_EQ(invocation.state().text(), "{}");
+        EXPECT_EQ(invocation.seed(), 0u);
     }
 }
 
@@ -341,7 +346,8 @@ TEST(ToolInvocation, LastDuplicateInputWins) {
 }
 
 TEST(ToolInvocation, RefusesInvalidInvocations) {
-    for (const char* text : {"nonsense", "[]", R"({"input":[]})", R"({"requestId":1})", "{"}) {
+    for (const char* text :
+         {"nonsense", "[]", R"({"input":[]})", R"({"requestId":1})", R"({"seed":-1})", "{"}) {
         EXPECT_THROW(Invocation::parse(text), InvalidInput) << text;
     }
 }

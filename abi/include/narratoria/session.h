@@ -45,8 +45,8 @@ typedef struct nar_session_options {
                                       plugins (nar_session_replay). The store is only read, and must
                                       have the session (SESSION, NAR_NOT_FOUND). Prompts, plans and
                                       scripts are refused (NAR_UNSUPPORTED).                      */
-    uint64_t seed;                 /* determines the random numbers that narrators get from now on;
-                                      0: chosen by the session                                   */
+    uint64_t seed;                 /* determines the random numbers that narrators and tools get from
+                                      now on; 0: chosen by the session                            */
     uint32_t watches_story;        /* 1: changes of the story's files take effect between two turns.
                                       See below.                                                 */
     uint32_t reserved_2;

@@ -222,8 +222,8 @@ class Session(Registry):
         durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``: it ends at once and is
             written soon after.
         must_be_new: fail if the store already has a session with this id.
-        seed: determines ``request.random`` of narrators, and so the dice of a story; an int from 1
-            to 2**64 - 1. Default: chosen by the session.
+        seed: determines ``request.random`` of narrators and ``seed`` in the request of each tool,
+            and so the dice of a story; an int from 1 to 2**64 - 1. Default: chosen by the session.
         watch: read the story again when one of its files has changed. It takes effect between two
             turns, if it has no fault, and sinks get a :class:`narratoria.events.StoryReloaded`.
             The state stays; so do times, limits, plugins and allowed paths.

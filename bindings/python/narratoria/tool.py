@@ -172,6 +172,9 @@ class Request:
         results: by toolId, the results of the dependencies that returned one.
         state: the parts of the session's state that the tool's manifest names, a dict; `{}` if it
             names none.
+        seed: what to seed the tool's dice with, `random.Random(request.seed)`, so that `narratoria
+            test` repeats what they show. Another number for each attempt; None if the tool was started
+            by hand, which makes the dice unpredictable.
         request_id: the requestId of the plan; `""` if the tool was started by hand.
         tool: the tool's name in the plan; `""` if it was started by hand.
 
@@ -185,6 +188,7 @@ class Request:
         "operation",
         "request_id",
         "results",
+        "seed",
         "state",
         "tool",
     )
@@ -198,6 +202,7 @@ class Request:
         request_id: str = "",
         tool: str = "",
         state: dict[str, typing.Any] | None = None,
+        seed: int | None = None,
     ) -> None:
         self.input: dict[str, typing.Any] = {} if input is None else input
         self.operation: str = operation
@@ -206,12 +211,13 @@ class Request:
         )
         self.results: dict[str, typing.Any] = {} if results is None else results
         self.state: dict[str, typing.Any] = {} if state is None else state
+        self.seed: int | None = seed
         self.request_id: str = request_id
         self.tool: str = tool
 
     def __repr__(self) -> str:
         shown = [repr(self.input)]
-        for name in ("operation", "dependencies", "results", "state", "request_id", "tool"):
+        for name in ("operation", "dependencies", "results", "state", "seed", "request_id", "tool"):
             value = getattr(self, name)
             if value and (name, value) != ("operation", "run"):
                 shown.append(f"{name}={value!r}")
@@ -260,7 +266,7 @@ def read_request(stream: typing.BinaryIO | typing.TextIO | None = None) -> Reque
         if value is None:
             return missing
         if not isinstance(value, kind):
-            due = "a string" if kind is str else "an object"
+            due = {str: "a string", int: "a whole number"}.get(kind, "an object")
             raise InvalidInput(f"the request's {name} must be {due}, is {_name(value)}")
         return value
 
@@ -272,6 +278,7 @@ def read_request(stream: typing.BinaryIO | typing.TextIO | None = None) -> Reque
         member("requestId", str, ""),
         member("tool", str, ""),
         member("state", dict, {}),
+        member("seed", int, None),
     )
 
 

@@ -89,9 +89,9 @@ struct SessionOptions {
     // (narratoria/session.h, "Sessions in a store"); the engine's.
     std::string_view store = {};
     std::uint32_t durability = NAR_DURABILITY_TURN;  // a NAR_DURABILITY_…
-    bool must_be_new = false;    // the store must not have the session yet (SESSION_EXISTS)
-    bool replays = false;        // only replays turns of the store, without plugins; see replay()
-    std::uint64_t seed = 0;      // of the narrator's random numbers; 0: chosen by the session
+    bool must_be_new = false;  // the store must not have the session yet (SESSION_EXISTS)
+    bool replays = false;      // only replays turns of the store, without plugins; see replay()
+    std::uint64_t seed = 0;  // of the random numbers of narrator and tools; 0: the session chooses
     bool watches_story = false;  // changes of the story's files take effect between two turns
 };
 

@@ -14,6 +14,7 @@
 #include "conformance/json.hpp"
 #include "fake_runner.hpp"
 #include "narratoria/record.h"
+#include "plan/request.hpp"
 #include "text_output.hpp"
 
 namespace narratoria::plan {
@@ -743,8 +744,9 @@ TEST_F(ExecutionTest, DependantsOfAnOptionalFailureGetNull) {
     EXPECT_EQ(request.back(), '\n');
     EXPECT_EQ(std::count(request.begin(), request.end(), '\n'), 1) << "one line";
     EXPECT_EQ(Json(request), Json(R"({"requestId":"plan-1","tool":"c","operation":"look",)"
-                                  R"("input":{"operation":"look","x":[1,2]},)"
-                                  R"("dependencies":{"b":{"whole":{"\"":1}},"a":null},)"
+                                  R"("input":{"operation":"look","x":[1,2]},"seed":)" +
+                                  std::to_string(seed_of(0, "c", 1)) +
+                                  R"(,"dependencies":{"b":{"whole":{"\"":1}},"a":null},)"
                                   R"("results":{"b":[1]}})"));
     end("c");
     EXPECT_TRUE(result->success);

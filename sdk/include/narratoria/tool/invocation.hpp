@@ -44,6 +44,8 @@ public:
             invocation.operation_ = text_member(document, "operation");
             invocation.dependencies_ = object_member(document, "dependencies");
             invocation.results_ = object_member(document, "results");
+            invocation.state_ = object_member(document, "state");
+            invocation.seed_ = seed_member(document);
             if (document.member("input") != nullptr) {
                 invocation.input_ = object_member(document, "input");
                 invocation.input_text_ = std::string(reader.captured());
@@ -93,6 +95,12 @@ public:
     const json::Value& dependencies() const noexcept { return dependencies_; }
     /// By toolId, the `done.result` of each dependency that returned one.
     const json::Value& results() const noexcept { return results_; }
+    /// The parts of the session's state that the tool's manifest names; an empty object if it names
+    /// none.
+    const json::Value& state() const noexcept { return state_; }
+    /// What to seed the tool's dice with, so that `narratoria test` repeats what they show. Another
+    /// number for each attempt; 0 if the tool was started by hand.
+    std::uint64_t seed() const noexcept { return seed_; }
 
     bool has(std::string_view pointer) const {
         const json::Value* value = input_.find(pointer);
@@ -173,6 +181,20 @@ private:
         return *value;
     }
 
+    static std::uint64_t seed_member(const json::Value& document) {
+        const json::Value* value = document.member("seed");
+        std::int64_t number = 0;
+        if (value == nullptr || value->is_null()) {
+            return 0;
+        }
+        if (!value->get_integer(number) || number < 0) {
+            throw InvalidInput(
+                std::string("the invocation's seed must be a whole number from 0, is ") +
+                value->text());
+        }
+        return static_cast<std::uint64_t>(number);
+    }
+
     std::string request_id_;
     std::string tool_;
     std::string operation_;
@@ -180,6 +202,8 @@ private:
     json::Value input_ = json::object();
     json::Value dependencies_ = json::object();
     json::Value results_ = json::object();
+    json::Value state_ = json::object();
+    std::uint64_t seed_ = 0;
 };
 
 }  // namespace narratoria::tool
