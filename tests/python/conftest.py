@@ -4,6 +4,8 @@ NARRATORIA_WHEEL=1 selects the installed package."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +38,16 @@ except ImportError as error:
 # No database in the source tree, and no deadline, which a busy machine would miss.
 hypothesis.settings.register_profile("narratoria", database=None, deadline=None)
 hypothesis.settings.load_profile("narratoria")
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test that is an async function, for at most `PATIENCE_S` of its module."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    work = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    asyncio.run(asyncio.wait_for(work, getattr(pyfuncitem.module, "PATIENCE_S", None)))
+    return True
 
 
 WITHOUT_PYDANTIC = (

@@ -41,28 +41,25 @@ class TestClosing:
             session.close(timeout=0.1)
         assert began.is_set() and session.is_closed
 
-    def test_tool_that_ignores_cancellation_does_not_block_aclose(self) -> None:
-        async def main() -> None:
-            session = await narratoria.aio.Session(close_timeout=0.1)
-            is_over = False
+    async def test_tool_that_ignores_cancellation_does_not_block_aclose(self) -> None:
+        session = await narratoria.aio.Session(close_timeout=0.1)
+        is_over = False
 
-            @session.tool
-            async def stubborn() -> None:
-                while not is_over:
-                    try:
-                        await asyncio.sleep(0.01)
-                    except asyncio.CancelledError:
-                        continue
+        @session.tool
+        async def stubborn() -> None:
+            while not is_over:
+                try:
+                    await asyncio.sleep(0.01)
+                except asyncio.CancelledError:
+                    continue
 
-            running = asyncio.create_task(session.execute(plan_of("stubborn")))
-            await anext(session.events(["attempt_started"]))
-            with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
-                await session.aclose()
-            is_over = True
-            with pytest.raises((narratoria.Error, asyncio.CancelledError)):
-                (await running).raise_on_failure()
-
-        asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+        running = asyncio.create_task(session.execute(plan_of("stubborn")))
+        await anext(session.events(["attempt_started"]))
+        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
+            await session.aclose()
+        is_over = True
+        with pytest.raises((narratoria.Error, asyncio.CancelledError)):
+            (await running).raise_on_failure()
 
     def test_close_names_thread_tool_that_is_still_running(self) -> None:
         leave = threading.Event()
@@ -86,27 +83,24 @@ class TestClosing:
             del session
             gc.collect()
 
-    def test_unclosed_asyncio_session_is_collected(self) -> None:
+    async def test_unclosed_asyncio_session_is_collected(self) -> None:
         import gc
         import weakref
 
-        async def main() -> None:
-            session = await narratoria.aio.Session()
+        session = await narratoria.aio.Session()
 
-            @session.tool
-            async def nap() -> None:
+        @session.tool
+        async def nap() -> None:
+            await asyncio.sleep(0)
+
+        assert (await session.execute(plan_of("nap"))).success
+        kept = weakref.ref(session)
+        with pytest.warns(ResourceWarning, match="was not closed"):
+            del session
+            for _ in range(3):
                 await asyncio.sleep(0)
-
-            assert (await session.execute(plan_of("nap"))).success
-            kept = weakref.ref(session)
-            with pytest.warns(ResourceWarning, match="was not closed"):
-                del session
-                for _ in range(3):
-                    await asyncio.sleep(0)
-                    gc.collect()
-            assert kept() is None
-
-        asyncio.run(main())
+                gc.collect()
+        assert kept() is None
 
     @pytest.mark.parametrize("timeout", ["5", True, -2, float("nan")])
     def test_invalid_timeout_is_refused(self, session: Any, timeout: Any) -> None:

@@ -244,25 +244,22 @@ def test_tool_may_catch_formatter_interrupt(session: Any, kind: Any, thread: boo
 
 
 @INTERRUPTS
-def test_formatter_interrupt_does_not_cancel_running_plan(kind: Any) -> None:
-    async def main() -> None:
-        async with aio.Session() as session:
-            started, goes_on = asyncio.Event(), asyncio.Event()
+async def test_formatter_interrupt_does_not_cancel_running_plan(kind: Any) -> None:
+    async with aio.Session() as session:
+        started, goes_on = asyncio.Event(), asyncio.Event()
 
-            @session.tool
-            async def wait() -> None:
-                started.set()
-                await goes_on.wait()
+        @session.tool
+        async def wait() -> None:
+            started.set()
+            await goes_on.wait()
 
-            session.state.set("a", 1, interrupt(kind))
-            running = asyncio.create_task(session.execute(one("wait")))
-            await started.wait()
-            with pytest.raises(kind):
-                session.format_state_for_prompt()
-            goes_on.set()
-            assert (await running).success
-
-    asyncio.run(main())
+        session.state.set("a", 1, interrupt(kind))
+        running = asyncio.create_task(session.execute(one("wait")))
+        await started.wait()
+        with pytest.raises(kind):
+            session.format_state_for_prompt()
+        goes_on.set()
+        assert (await running).success
 
 
 @INTERRUPTS
@@ -419,23 +416,20 @@ def test_narrator_and_sink_read_formatted_state(session: Any) -> None:
     assert told == ["gold: 5 (coins)", "gold: 5 (coins)\nasked: true"]
 
 
-def test_state_calls_work_in_asyncio() -> None:
-    async def play() -> None:
-        async with narratoria.aio.Session(state={"gold": 5}) as session:
-            session.state.describe("gold", "coins")
+async def test_state_calls_work_in_asyncio() -> None:
+    async with narratoria.aio.Session(state={"gold": 5}) as session:
+        session.state.describe("gold", "coins")
 
-            @session.tool
-            async def pay(context: Context) -> str:
-                await asyncio.sleep(0)
-                context.set_state("gold", context.get_state_value("gold") - 1)
-                return context.format_state_for_prompt()
+        @session.tool
+        async def pay(context: Context) -> str:
+            await asyncio.sleep(0)
+            context.set_state("gold", context.get_state_value("gold") - 1)
+            return context.format_state_for_prompt()
 
-            result = await session.execute(one("pay"))
-            assert result["t"].result == "gold: 4 (coins)"
-            assert session.format_state_for_prompt() == "gold: 4 (coins)"
-            assert isinstance(next(iter(result["t"].typed_events())), StatePatch)
-
-    asyncio.run(play())
+        result = await session.execute(one("pay"))
+        assert result["t"].result == "gold: 4 (coins)"
+        assert session.format_state_for_prompt() == "gold: 4 (coins)"
+        assert isinstance(next(iter(result["t"].typed_events())), StatePatch)
 
 
 def with_pool(context: Context) -> Any:
@@ -460,13 +454,10 @@ def test_threads_of_tool_use_state(session: Any, function: Any) -> None:
 
 
 @pytest.mark.parametrize("function", [with_pool, with_to_thread])
-def test_threads_of_tool_use_state_of_asyncio_session(function: Any) -> None:
-    async def main() -> Any:
-        async with aio.Session() as session:
-            session.tool(name="t")(function)
-            return await session.call("t")
-
-    assert asyncio.run(asyncio.wait_for(main(), 300)) == {"a": 1, "b": 2, "c": 3}
+async def test_threads_of_tool_use_state_of_asyncio_session(function: Any) -> None:
+    async with aio.Session() as session:
+        session.tool(name="t")(function)
+        assert await session.call("t") == {"a": 1, "b": 2, "c": 3}
 
 
 def test_state_is_assigned_and_deleted(session: Any) -> None:

@@ -19,7 +19,7 @@ import narratoria
 from narratoria import aio
 
 
-def test_session_closed_during_plan_conversion() -> None:
+async def test_session_closed_during_plan_conversion() -> None:
     class Slow:
         def __init__(self, core: Any) -> None:
             self.core = core
@@ -28,17 +28,14 @@ def test_session_closed_during_plan_conversion() -> None:
             self.core.close()
             return {}
 
-    async def main() -> None:
-        async with aio.Session() as session:
+    async with aio.Session() as session:
 
-            @session.narrator
-            async def tell(request: Any) -> Any:
-                return {"requestId": "p", "tools": [], "metadata": Slow(session._core)}
+        @session.narrator
+        async def tell(request: Any) -> Any:
+            return {"requestId": "p", "tools": [], "metadata": Slow(session._core)}
 
-            turn = await asyncio.wait_for(session.play("x"), 20)
-            assert turn.outcome == "cancelled"
-
-    asyncio.run(main())
+        turn = await asyncio.wait_for(session.play("x"), 20)
+        assert turn.outcome == "cancelled"
 
 
 def test_sink_destructors_may_run_code() -> None:

@@ -93,26 +93,23 @@ def test_invalid_invocation_raises():
             session.play("Look")
 
 
-def test_abandoned_invocation_is_cancelled():
-    async def main():
-        async with narratoria.aio.Session() as session:
-            ended = []
+async def test_abandoned_invocation_is_cancelled():
+    async with narratoria.aio.Session() as session:
+        ended = []
 
-            @session.tool
-            async def wait() -> None:
-                try:
-                    await asyncio.Event().wait()
-                finally:
-                    ended.append("wait")
+        @session.tool
+        async def wait() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("wait")
 
-            @session.narrator
-            async def narrator(request, invoke):
-                with pytest.raises(asyncio.TimeoutError):
-                    await asyncio.wait_for(invoke("wait"), 0.01)
-                return "Enough."
+        @session.narrator
+        async def narrator(request, invoke):
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(invoke("wait"), 0.01)
+            return "Enough."
 
-            turn = await session.play("Wait")
-            assert turn.narrative == "Enough."
-            assert ended == ["wait"]
-
-    asyncio.run(main())
+        turn = await session.play("Wait")
+        assert turn.narrative == "Enough."
+        assert ended == ["wait"]

@@ -207,17 +207,14 @@ class TestExceptions:
         session.narrator(lambda request: "It is dark.")
         assert session.play("x").narrative == "It is dark."
 
-    def test_none_from_async_narrator_raises(self) -> None:
-        async def main() -> None:
-            async with narratoria.aio.Session() as session:
+    async def test_none_from_async_narrator_raises(self) -> None:
+        async with narratoria.aio.Session() as session:
 
-                @session.narrator
-                async def tell(request: Any) -> None: ...
+            @session.narrator
+            async def tell(request: Any) -> None: ...
 
-                with pytest.raises(TypeError, match="NoneType"):
-                    await session.play("x")
-
-        asyncio.run(main())
+            with pytest.raises(TypeError, match="NoneType"):
+                await session.play("x")
 
     def test_fallback_option_records_faults_in_turn(self) -> None:
         with Session(on_narrator_error="fallback") as session:

@@ -133,30 +133,27 @@ def test_functions_of_blocking_session_may_register(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_functions_of_asyncio_session_may_register(kind: str) -> None:
-    async def main() -> None:
-        async with aio.Session() as session:
-            register = Registering(session)
-            done = asyncio.Event()
-            loop = asyncio.get_running_loop()
+async def test_functions_of_asyncio_session_may_register(kind: str) -> None:
+    async with aio.Session() as session:
+        register = Registering(session)
+        done = asyncio.Event()
+        loop = asyncio.get_running_loop()
 
-            def work() -> None:
-                register()
-                loop.call_soon_threadsafe(done.set)
+        def work() -> None:
+            register()
+            loop.call_soon_threadsafe(done.set)
 
-            give(session, kind, work)
-            if kind == "narrator":
-                await session.play("x")
-            else:
-                assert (await session.execute(one("t"))).success
-            await done.wait()
-            assert register.refused == (EXTENSIONS if kind in BOUND else [])
-            if kind in FREE:
-                assert await session.call("learned") == "by heart"
-                assert await session.call("shared") == "by all"
-                assert (await session.play("x")).narrative == "The new one."
-
-    asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
+        give(session, kind, work)
+        if kind == "narrator":
+            await session.play("x")
+        else:
+            assert (await session.execute(one("t"))).success
+        await done.wait()
+        assert register.refused == (EXTENSIONS if kind in BOUND else [])
+        if kind in FREE:
+            assert await session.call("learned") == "by heart"
+            assert await session.call("shared") == "by all"
+            assert (await session.play("x")).narrative == "The new one."
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
@@ -312,38 +309,35 @@ def test_retry_runs_tool_that_replaced_itself(session: Any) -> None:
     assert session.call("sing") is None and calls[-1] == "second"
 
 
-def test_thread_tool_opens_and_closes_streams() -> None:
-    async def main() -> list[str]:
-        kinds: list[str] = []
-        async with aio.Session() as session:
+async def test_thread_tool_opens_and_closes_streams() -> None:
+    kinds: list[str] = []
+    async with aio.Session() as session:
 
-            @session.tool
-            def listen() -> None:
-                session.events().close()
-                # With a limit of 1, the end of this tool would fill the stream before it is read.
-                made = session.events(["tool_ended"], limit=2)
-                streams.append(made)
-                # Dropped on a thread where the destructor cannot wait for the session's thread.
-                dropped = session.events(limit=1)
-                del dropped
+        @session.tool
+        def listen() -> None:
+            session.events().close()
+            # With a limit of 1, the end of this tool would fill the stream before it is read.
+            made = session.events(["tool_ended"], limit=2)
+            streams.append(made)
+            # Dropped on a thread where the destructor cannot wait for the session's thread.
+            dropped = session.events(limit=1)
+            del dropped
 
-            @session.tool
-            def close() -> None:
-                streams[0].close()
+        @session.tool
+        def close() -> None:
+            streams[0].close()
 
-            streams: list[aio.EventStream] = []
-            assert (await session.execute(one("listen"))).success
+        streams: list[aio.EventStream] = []
+        assert (await session.execute(one("listen"))).success
 
-            async def read() -> None:
-                async for event in streams[0]:
-                    kinds.append(event.kind)
+        async def read() -> None:
+            async for event in streams[0]:
+                kinds.append(event.kind)
 
-            reading = asyncio.create_task(read())
-            assert (await session.execute(one("close"))).success
-            await reading
-        return kinds
-
-    assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == ["tool_ended"]
+        reading = asyncio.create_task(read())
+        assert (await session.execute(one("close"))).success
+        await reading
+    assert kinds == ["tool_ended"]
 
 
 class _Interrupting:

@@ -396,114 +396,98 @@ class TestCancelling:
 
 
 class TestAsyncio:
-    def test_run_script_is_awaited(self) -> None:
-        async def main() -> Any:
-            async with aio.Session() as session:
-
-                @session.tool
-                async def nap(seconds: float) -> str:
-                    await asyncio.sleep(seconds)
-                    return "rested"
-
-                @session.tool
-                def think() -> str:
-                    return "thought"
-
-                seen: list[str] = []
-                ran = await session.run_script(
-                    "LET a = CALL nap {seconds: s} LET b = CALL think {} PRINT(b)",
-                    {"s": 0.001},
-                    on_print=seen.append,
-                )
-                return ran.scope, ran.output, seen
-
-        scope, output, seen = asyncio.run(main())
-        assert scope == {"s": 0.001, "a": "rested", "b": "thought"}
-        assert output == seen == ["thought"]
-
-    def test_loop_continues_while_script_computes(self) -> None:
-        async def main() -> Any:
-            async with aio.Session() as session:
-                begun, rounds = asyncio.Event(), 0
-                script = session.run_script(
-                    "PRINT(1) " + LONG, ROUNDS, on_print=lambda line: begun.set()
-                )
-                running = asyncio.create_task(script)
-                await begun.wait()
-                while not running.done() and rounds < 3:
-                    await asyncio.sleep(0)
-                    rounds += 1
-                assert rounds == 3
-                running.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await running
-                return (await session.run_script("PRINT(2)")).output
-
-        assert asyncio.run(main()) == ["2"]
-
-    def test_waiting_scripts_can_be_dropped_individually(self) -> None:
-        async def main() -> Any:
-            async with aio.Session() as session:
-
-                @session.tool
-                async def nap() -> None:
-                    await asyncio.sleep(0.001)
-
-                said: list[str] = []
-                scripts = [
-                    asyncio.create_task(
-                        session.run_script(f"CALL nap {{}} PRINT({n})", on_print=said.append)
-                    )
-                    for n in range(4)
-                ]
-                await asyncio.sleep(0)
-                scripts[2].cancel()
-                await asyncio.gather(*scripts, return_exceptions=True)
-                return said
-
-        assert asyncio.run(main()) == ["0", "1", "3"]
-
-    def test_asyncio_errors_are_raised(self) -> None:
-        async def main() -> None:
-            async with aio.Session() as session:
-                with pytest.raises(narratoria.ScriptError, match="ParserError"):
-                    await session.run_script("LET")
-                with pytest.raises(narratoria.ScriptError, match="UndefinedVariableError"):
-                    await session.run_script("PRINT(n)")
-                with pytest.raises(ZeroDivisionError):
-                    await session.run_script("PRINT(1)", on_print=lambda line: 1 // 0)
-
-                @session.tool
-                async def again() -> None:
-                    await session.run_script("PRINT(1)")
-
-                with pytest.raises(narratoria.ScriptError, match="wait"):
-                    await session.run_script("CALL again {}")
-                assert (await session.run_script("PRINT(1)")).output == ["1"]
-
-        asyncio.run(main())
-
-    def test_close_ends_running_script(self) -> None:
-        async def main() -> None:
-            session = await aio.Session()
-            begun = asyncio.Event()
+    async def test_run_script_is_awaited(self) -> None:
+        async with aio.Session() as session:
 
             @session.tool
-            async def wait() -> None:
-                begun.set()
-                await asyncio.Event().wait()
+            async def nap(seconds: float) -> str:
+                await asyncio.sleep(seconds)
+                return "rested"
 
-            running = asyncio.create_task(session.run_script('PRINT("a") CALL wait {}'))
-            waiting = asyncio.create_task(session.run_script("PRINT(1)"))
+            @session.tool
+            def think() -> str:
+                return "thought"
+
+            seen: list[str] = []
+            ran = await session.run_script(
+                "LET a = CALL nap {seconds: s} LET b = CALL think {} PRINT(b)",
+                {"s": 0.001},
+                on_print=seen.append,
+            )
+            assert ran.scope == {"s": 0.001, "a": "rested", "b": "thought"}
+            assert ran.output == seen == ["thought"]
+
+    async def test_loop_continues_while_script_computes(self) -> None:
+        async with aio.Session() as session:
+            begun, rounds = asyncio.Event(), 0
+            script = session.run_script(
+                "PRINT(1) " + LONG, ROUNDS, on_print=lambda line: begun.set()
+            )
+            running = asyncio.create_task(script)
             await begun.wait()
-            await session.aclose()
-            with pytest.raises(narratoria.ScriptError) as raised:
+            while not running.done() and rounds < 3:
+                await asyncio.sleep(0)
+                rounds += 1
+            assert rounds == 3
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
                 await running
-            assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
-            with pytest.raises(narratoria.GoneError):
-                await waiting
+            assert (await session.run_script("PRINT(2)")).output == ["2"]
 
-        asyncio.run(main())
+    async def test_waiting_scripts_can_be_dropped_individually(self) -> None:
+        async with aio.Session() as session:
+
+            @session.tool
+            async def nap() -> None:
+                await asyncio.sleep(0.001)
+
+            said: list[str] = []
+            scripts = [
+                asyncio.create_task(
+                    session.run_script(f"CALL nap {{}} PRINT({n})", on_print=said.append)
+                )
+                for n in range(4)
+            ]
+            await asyncio.sleep(0)
+            scripts[2].cancel()
+            await asyncio.gather(*scripts, return_exceptions=True)
+            assert said == ["0", "1", "3"]
+
+    async def test_asyncio_errors_are_raised(self) -> None:
+        async with aio.Session() as session:
+            with pytest.raises(narratoria.ScriptError, match="ParserError"):
+                await session.run_script("LET")
+            with pytest.raises(narratoria.ScriptError, match="UndefinedVariableError"):
+                await session.run_script("PRINT(n)")
+            with pytest.raises(ZeroDivisionError):
+                await session.run_script("PRINT(1)", on_print=lambda line: 1 // 0)
+
+            @session.tool
+            async def again() -> None:
+                await session.run_script("PRINT(1)")
+
+            with pytest.raises(narratoria.ScriptError, match="wait"):
+                await session.run_script("CALL again {}")
+            assert (await session.run_script("PRINT(1)")).output == ["1"]
+
+    async def test_close_ends_running_script(self) -> None:
+        session = await aio.Session()
+        begun = asyncio.Event()
+
+        @session.tool
+        async def wait() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        running = asyncio.create_task(session.run_script('PRINT("a") CALL wait {}'))
+        waiting = asyncio.create_task(session.run_script("PRINT(1)"))
+        await begun.wait()
+        await session.aclose()
+        with pytest.raises(narratoria.ScriptError) as raised:
+            await running
+        assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
+        with pytest.raises(narratoria.GoneError):
+            await waiting
 
 
 class TestTree:

@@ -159,29 +159,26 @@ def test_interrupt_in_sink_is_raised_by_execute(session: Any, make_tool: Any) ->
 
 
 class TestStreams:
-    def test_full_stream_blocks_tools(self) -> None:
-        async def main() -> list[int]:
-            sizes = []
-            async with narratoria.aio.Session() as session:
+    async def test_full_stream_blocks_tools(self) -> None:
+        sizes = []
+        async with narratoria.aio.Session() as session:
 
-                @session.tool
-                async def chatty() -> Any:
-                    for number in range(20_000):
-                        yield {"type": "log", "level": "info", "message": f"{number}"}
+            @session.tool
+            async def chatty() -> Any:
+                for number in range(20_000):
+                    yield {"type": "log", "level": "info", "message": f"{number}"}
 
-                stream = session.events(["tool_event"], limit=100)
-                running = asyncio.create_task(session.execute(plan_of("chatty")))
-                count = 0
-                async for event in stream:
-                    count += 1
-                    sizes.append(len(stream._waiting))
-                    if event.type == "done":
-                        break
-                stream.close()
-                assert (await running).success and count == 20_001
-            return sizes
-
-        assert max(asyncio.run(asyncio.wait_for(main(), PATIENCE_S))) < 5_000
+            stream = session.events(["tool_event"], limit=100)
+            running = asyncio.create_task(session.execute(plan_of("chatty")))
+            count = 0
+            async for event in stream:
+                count += 1
+                sizes.append(len(stream._waiting))
+                if event.type == "done":
+                    break
+            stream.close()
+            assert (await running).success and count == 20_001
+        assert max(sizes) < 5_000
 
     @pytest.mark.parametrize("reader", ["slow", "fast"])
     def test_million_events_arrive_in_order_in_bounded_memory(
@@ -228,27 +225,21 @@ class TestStreams:
 
         asyncio.run(asyncio.wait_for(main(), 10 * PATIENCE_S))
 
-    def test_abandoned_stream_does_not_block_tools(self) -> None:
-        async def main() -> bool:
-            async with narratoria.aio.Session() as session:
+    async def test_abandoned_stream_does_not_block_tools(self) -> None:
+        async with narratoria.aio.Session() as session:
 
-                @session.tool
-                def chatty(context: Context) -> None:
-                    for _ in range(1000):
-                        context.log("x")
+            @session.tool
+            def chatty(context: Context) -> None:
+                for _ in range(1000):
+                    context.log("x")
 
-                stream = session.events(limit=1)
-                running = asyncio.create_task(session.execute(plan_of("chatty")))
-                await anext(stream)
-                del stream
-                return (await running).success
+            stream = session.events(limit=1)
+            running = asyncio.create_task(session.execute(plan_of("chatty")))
+            await anext(stream)
+            del stream
+            assert (await running).success
 
-        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S))
-
-    def test_invalid_stream_limit_is_refused(self) -> None:
-        async def main() -> None:
-            async with narratoria.aio.Session() as session:
-                with pytest.raises(ValueError, match="limit"):
-                    session.events(limit=0)
-
-        asyncio.run(main())
+    async def test_invalid_stream_limit_is_refused(self) -> None:
+        async with narratoria.aio.Session() as session:
+            with pytest.raises(ValueError, match="limit"):
+                session.events(limit=0)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in a store."""
 
-import asyncio
 import os
 import pickle
 import subprocess
@@ -117,17 +116,14 @@ def test_again_runs_only_selected_tools(path):
                 session.again(tools=wrong)
 
 
-def test_asyncio_session_plays_again(path):
-    async def main():
-        async with narratoria.aio.Session(
-            store=path, id="s", narrator=lambda request: "told"
-        ) as session:
-            await session.play("go")
-            assert (await session.again()).id == 2
-            with pytest.raises(narratoria.NotFoundError):
-                await session.resume()
-
-    asyncio.run(main())
+async def test_asyncio_session_plays_again(path):
+    async with narratoria.aio.Session(
+        store=path, id="s", narrator=lambda request: "told"
+    ) as session:
+        await session.play("go")
+        assert (await session.again()).id == 2
+        with pytest.raises(narratoria.NotFoundError):
+            await session.resume()
 
 
 def test_resume_continues_prompt_after_process_died(path):

@@ -549,13 +549,10 @@ class TestCalls:
         @session.tool
         def walk(weight: float = 1, way: str = missing) -> None: ...
 
-    def test_asyncio_call_runs_tool_by_name(self) -> None:
-        async def main() -> Any:
-            async with narratoria.aio.Session() as session:
-                session.tool(name="roll")(roll_dice)
-                return await session.call("roll", sides=2)
-
-        assert asyncio.run(main()) == 2
+    async def test_asyncio_call_runs_tool_by_name(self) -> None:
+        async with narratoria.aio.Session() as session:
+            session.tool(name="roll")(roll_dice)
+            assert await session.call("roll", sides=2) == 2
 
     def test_raise_on_failure_raises(self, session: Any) -> None:
         with pytest.raises(narratoria.PlanFailedError, match="nowhere"):
@@ -715,23 +712,20 @@ class TestThreads:
             result = session.execute(Plan(invocations, parallel=True))
         assert sorted(tool.result for tool in result.tool_results) == [0, 1]
 
-    def test_loop_continues_while_thread_tool_runs(self) -> None:
-        async def main() -> str:
-            leave = threading.Event()
-            async with narratoria.aio.Session() as session:
+    async def test_loop_continues_while_thread_tool_runs(self) -> None:
+        leave = threading.Event()
+        async with narratoria.aio.Session() as session:
 
-                @session.tool
-                def block(context: Context) -> Any:
-                    leave.wait(PATIENCE_S)
-                    return context.state.at("/who")
+            @session.tool
+            def block(context: Context) -> Any:
+                leave.wait(PATIENCE_S)
+                return context.state.at("/who")
 
-                session.state.patch({"who": "Ada"})
-                running = asyncio.create_task(session.execute(plan_of("block")))
-                await anext(session.events(["attempt_started"]))
-                leave.set()
-                return str((await running)["t"].result)
-
-        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == "Ada"
+            session.state.patch({"who": "Ada"})
+            running = asyncio.create_task(session.execute(plan_of("block")))
+            await anext(session.events(["attempt_started"]))
+            leave.set()
+            assert str((await running)["t"].result) == "Ada"
 
     def test_tool_without_thread_runs_on_session_thread(self, session: Any) -> None:
         @session.tool(thread=False)
@@ -756,25 +750,22 @@ class TestThreads:
             result = session.execute(Plan(naps, parallel=True))
         assert [tool.result for tool in result.tool_results] == [50] * 50
 
-    def test_waiting_tools_of_asyncio_session_take_no_job_slot(self) -> None:
-        async def main() -> list[Any]:
-            together: list[int] = []
-            all_there = asyncio.Event()
-            async with narratoria.aio.Session() as session:
+    async def test_waiting_tools_of_asyncio_session_take_no_job_slot(self) -> None:
+        together: list[int] = []
+        all_there = asyncio.Event()
+        async with narratoria.aio.Session() as session:
 
-                @session.tool
-                async def nap() -> int:
-                    together.append(1)
-                    if len(together) == 50:
-                        all_there.set()
-                    await all_there.wait()
-                    return len(together)
+            @session.tool
+            async def nap() -> int:
+                together.append(1)
+                if len(together) == 50:
+                    all_there.set()
+                await all_there.wait()
+                return len(together)
 
-                naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(50)]
-                result = await session.execute(Plan(naps, parallel=True))
-            return [tool.result for tool in result.tool_results]
-
-        assert asyncio.run(asyncio.wait_for(main(), PATIENCE_S)) == [50] * 50
+            naps = [Invocation(f"n{n}", "nap", async_=True) for n in range(50)]
+            result = await session.execute(Plan(naps, parallel=True))
+        assert [tool.result for tool in result.tool_results] == [50] * 50
 
     def test_explicit_jobs_limit_applies_to_async_tools(self) -> None:
         most = running = 0

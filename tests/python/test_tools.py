@@ -4,7 +4,6 @@ results."""
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Generator
@@ -73,18 +72,15 @@ class TestListing:
         with pytest.raises(narratoria.GoneError):
             list(tools)
 
-    def test_tools_are_usable_in_asyncio_session_and_its_tools(self) -> None:
-        async def main() -> Any:
-            async with aio.Session() as session:
+    async def test_tools_are_usable_in_asyncio_session_and_its_tools(self) -> None:
+        async with aio.Session() as session:
 
-                @session.tool
-                def look() -> list[str]:
-                    session.tools.register(lambda: 1, name="learned")
-                    return sorted(session.tools)
+            @session.tool
+            def look() -> list[str]:
+                session.tools.register(lambda: 1, name="learned")
+                return sorted(session.tools)
 
-                return await session.call("look")
-
-        assert asyncio.run(main()) == ["learned", "look"]
+            assert await session.call("look") == ["learned", "look"]
 
 
 class TestForModels:
