@@ -17,6 +17,7 @@ import subprocess
 import termios
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release")).resolve()
@@ -71,8 +72,34 @@ class Finished:
     def lines(self):
         return self.out.splitlines()
 
+    def exits(self, status, *said, out=None):
+        """Checks the exit status, the texts on standard error and all of the output; returns itself."""
+        assert self.status == status, self
+        assert out is None or self.out == out, self
+        return self._has(said, self.err)
+
+    def shows(self, *said):
+        """Checks that these texts are on standard output; returns itself."""
+        return self._has(said, self.out)
+
+    def _has(self, said, where):
+        for text in said:
+            assert text in where, f"{text!r} is missing: {self}"
+        return self
+
     def __repr__(self):
         return f"exit {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Traced(NamedTuple):
+    """A finished `tool run` and its trace."""
+
+    ran: Finished
+    trace: list
+
+    def exits(self, status, *said):
+        self.ran.exits(status, *said)
+        return self
 
 
 class Command:
@@ -166,6 +193,15 @@ class Command:
             (done.stdout or b"").decode("utf-8"),
             (done.stderr or b"").decode("utf-8"),
         )
+
+    def run_tool(self, tool, project, payload, *options, env=None):
+        """Runs a tool of a project; returns the finished command and its trace."""
+        trace = self.folder / "trace.ndjson"
+        trace.unlink(missing_ok=True)
+        ran = self("tool", "run", tool, "--project", project, "--trace", trace,
+                   "--input", json.dumps(payload), *options, env=env)
+        lines = trace.read_text().splitlines() if trace.exists() else []
+        return Traced(ran, [json.loads(line) for line in lines])
 
     def start(self, *arguments, **options):
         """Starts the command with its event stream on a pipe; see Running."""

@@ -145,8 +145,7 @@ def test_store_option_continues_the_last_game_of_that_store(command):
     ["--no-store", "--store", "s.db"], ["--no-store", "--session", "s"], ["--no-store", "--new"],
     ["--new", "--session", "s"]])
 def test_contradictory_options_are_refused(command, arguments):
-    ran = command("play", "--story", TORCH, *arguments)
-    assert ran.status == 2 and f"{arguments[0]} contradicts {arguments[1]}" in ran.err
+    command("play", "--story", TORCH, *arguments).exits(2, f"{arguments[0]} contradicts {arguments[1]}")
 
 
 @pytest.mark.parametrize("changes, why", [

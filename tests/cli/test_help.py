@@ -18,8 +18,7 @@ COMMANDS = [
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_has_help_with_an_example(command, words):
     for flag in ("--help", "-h"):
-        ran = command(*words, flag)
-        assert ran.status == 0, ran
+        ran = command(*words, flag).exits(0)
         assert ran.err == ""
         assert "Example:\n  " in ran.out
         assert f"Usage: {' '.join(['narratoria', *words])} " in ran.out
@@ -52,18 +51,14 @@ def test_broken_pipe_is_not_an_error(command):
 
 
 def test_version_names_the_library(command):
-    ran = command("--version")
-    assert ran.status == 0, ran
+    ran = command("--version").exits(0)
     assert ran.out.startswith("narratoria 0.")
 
 
 @pytest.mark.parametrize("words", [
     [], ["sing"], ["tool"], ["tool", "sing"], ["narrator"], ["plugin"], ["story"]], ids=" ".join)
 def test_misuse_exits_with_2_and_points_to_the_help(command, words):
-    ran = command(*words)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert "--help" in ran.err
+    command(*words).exits(2, "--help", out="")
 
 
 @pytest.mark.parametrize(
@@ -77,9 +72,7 @@ def test_misuse_exits_with_2_and_points_to_the_help(command, words):
     ],
 )
 def test_unknown_command_is_reported_with_the_known_ones(command, arguments, said):
-    ran = command(*arguments)
-    assert ran.status == 2, ran
-    assert said in ran.err
+    ran = command(*arguments).exits(2, said)
     assert "narratoria story" not in ran.err
     assert ran.out == ""
 
@@ -114,7 +107,4 @@ def test_unknown_command_is_reported_with_the_known_ones(command, arguments, sai
 )
 def test_command_line_mistake_is_reported_with_the_fix(command, arguments, said):
     command.plan(command.tool("light", done()))
-    ran = command(*arguments)
-    assert ran.status == 2, ran
-    assert said in ran.err, ran
-    assert ran.out == ""
+    command(*arguments).exits(2, said, out="")

@@ -694,8 +694,7 @@ STALLS = {
 @pytest.mark.parametrize("where", STALLS, ids=lambda where: where.replace(" ", "-"))
 def test_turn_ends_and_closes_its_connections_if_the_server_stalls(play, where):
     with ChatServer(STALLS[where]) as server:
-        ran = play(server, times="narrator_ms = 200")
-        assert ran.status == 1 and FALLBACK in ran.out, ran
+        play(server, times="narrator_ms = 200").exits(1).shows(FALLBACK)
         assert 1 <= len(server.requests) <= 2, "the player does not wait five times"
         assert all(request.closed.wait(DEADLINE) for request in server.requests)
 

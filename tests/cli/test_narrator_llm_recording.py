@@ -53,8 +53,7 @@ def test_cost_is_that_of_the_prices_for_a_million_tokens(play):
 
 def test_prompt_that_is_not_in_the_recording_says_so(recorded, play):
     recorded((says(GOOD),), "go")
-    ran = play(NOWHERE, "sing", settings=REPLAY)
-    assert ran.status == 1 and FALLBACK in ran.out, ran
+    ran = play(NOWHERE, "sing", settings=REPLAY).exits(1).shows(FALLBACK)
     assert 'has no answer to "sing" at this place of the story; record it again' in shown(ran)
 
 

@@ -34,9 +34,7 @@ def plan(*tools, **members):
 
 # covers: 003-14.1-player-input, 003-14.2-torch-lighter, 003-14.1-tool-invocation
 def test_lighting_the_torch_shows_narrative_and_picture(command):
-    ran = command("play", "--verbose", "--story", TORCH, "I light the torch")
-    assert ran.status == 0, ran
-    assert NARRATIVE in ran.out
+    ran = command("play", "--verbose", "--story", TORCH, "I light the torch").exits(0).shows(NARRATIVE)
     assert "✓ Torch lit. (light1, " in ran.out
     path = re.search(r"◆ (/\S+\.png) \(image", ran.out)[1]
     with open(path, "rb") as picture:
@@ -45,16 +43,14 @@ def test_lighting_the_torch_shows_narrative_and_picture(command):
 
 # covers: 003-14.2-two-tools, 003-14.2-door-examiner, 000-4.4-choice-display, 003-14.1-ui-events
 def test_examining_the_door_lists_the_choices(command):
-    ran = command("play", "--story", TORCH, "I light the torch and examine the door")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", TORCH, "I light the torch and examine the door").exits(0)
     assert ran.out.index(NARRATIVE) < ran.out.index("Torch lit.") < ran.out.index("Door examined.")
     assert "    1. Open\n    2. Leave\n" in ran.out
 
 
 # covers: 003-14.3-replan, 003-13.6-returns-plan
 def test_failed_prompt_is_replanned_and_succeeds(command):
-    ran = command("play", "--verbose", "--story", TORCH, "I pull the lever")
-    assert ran.status == 0, ran
+    ran = command("play", "--verbose", "--story", TORCH, "I pull the lever").exits(0)
     first = ran.out.index("You close both hands around the lever and pull.")
     failed = ran.out.index("! LEVER_STUCK: The lever is rusted fast.")
     second = ran.out.index("The lever is rusted fast. You examine the mysterious door instead.")
@@ -68,9 +64,7 @@ def test_five_failed_plans_end_in_the_fallback_and_exit_with_1(command):
         {"go": [plan(tool) for tool in tools], "rest": [{"narrative": "You rest."}]},
         {tool: said(done(ok=False, summary="No.")) for tool in tools},
         'title = "T"\n[fallback]\ntemplates = ["Nothing comes of {prompt}."]\n')
-    ran = command("play", "--verbose", "--story", story, "go", "rest")
-    assert ran.status == 1, ran
-    assert "Nothing comes of go." in ran.out
+    ran = command("play", "--verbose", "--story", story, "go", "rest").exits(1).shows("Nothing comes of go.")
     assert "broken4" in ran.out and "broken5" not in ran.out
     assert "You rest." in ran.out
 
@@ -79,16 +73,14 @@ def test_prompts_share_one_session(command):
     story = command.story(
         {"one": [plan("count")], "two": [plan("count")]},
         {"count": said(event("state_patch", patch={"n": 1}), done(summary="Counted."))})
-    ran = command("play", "--story", story, "one", "two", "something else")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", story, "one", "two", "something else").exits(0)
     assert ran.out.count("✓ Counted.") == 2
     assert "Nothing happens when you try: something else" in ran.out
 
 
 # covers: 000-4.4-choice-next-prompt
 def test_number_as_prompt_selects_a_choice(command):
-    ran = command("play", "--story", TORCH, "I examine the door", "1")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", TORCH, "I examine the door", "1").exits(0)
     assert "The runes flare and the door swings inward." in ran.out
 
 
@@ -106,8 +98,7 @@ def test_repeatedly_refused_plan_is_reported_once(command):
     forbidden = {"plan": {"tools": [{"toolId": name, "toolPath": f"../{name}"} for name in ("a", "b")]}}
     story = command.story({"go": [forbidden], "rest": [{"narrative": "You rest."}]},
                           toml='title = "T"\n[tools]\nallow_paths = ["tools"]\n')
-    ran = command("play", "--verbose", "--story", story, "go", "rest")
-    assert ran.status == 1, ran
+    ran = command("play", "--verbose", "--story", story, "go", "rest").exits(1)
     told = [line for line in ran.lines if "plan-path-allowed" in line]
     assert len(told) == 2, ran
     assert told[0].startswith("    ! 5 times: the narrator's plan was refused: ") and "/tools/0/toolPath" in told[0]
@@ -118,8 +109,7 @@ def test_repeatedly_refused_plan_is_reported_once(command):
 def test_repeated_narrator_failure_is_reported_once(command):
     toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
             '[plugins."narratoria.narrator_process"]\ncommand = ["sh", "-c", "echo broken >&2; exit 3"]\n')
-    ran = command("play", "--verbose", "--story", command.story({}, toml=toml), "go")
-    assert ran.status == 1, ran
+    ran = command("play", "--verbose", "--story", command.story({}, toml=toml), "go").exits(1)
     assert ran.out.count("exit status 3") == 1, ran
     assert "    ! 5 times: the narrator returned no plan: the narrator's process ended with exit status 3" in ran.out
 
@@ -145,15 +135,13 @@ WRITTEN = {"plan": {"requestId": "p", "tools": []}}
 
 def test_narrative_in_pieces_is_told_once(command):
     story = story_told_by(command, *({"delta": word + " "} for word in WORDS.split()), WRITTEN)
-    ran = command("play", "--story", story, "go")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", story, "go").exits(0)
     assert " ".join(ran.out.split()).count(WORDS.strip()) == 1 and "taken back" not in ran.out, ran
 
 
 def test_narrative_that_no_plan_follows_is_taken_back(command):
     story = story_told_by(command, {"delta": WORDS}, {"error": "it broke"})
-    ran = command("play", "--story", story, "go")
-    assert ran.status == 1, ran
+    ran = command("play", "--story", story, "go").exits(1)
     shown = " ".join(ran.out.split())
     assert shown.count(WORDS + "(taken back)") == 5 and "Nothing comes of it" in shown, ran
 
@@ -162,8 +150,7 @@ def test_game_of_a_plugins_narrator_is_replayed_without_it(command, tmp_path):
     story = story_told_by(command, {"delta": "It opens."}, WRITTEN)
     store = ("--store", tmp_path / "saves.db", "--session", "s")
     assert command("play", "--story", story, *store, "push").status == 0
-    ran = command("replay", *store)
-    assert ran.status == 0, ran
+    command("replay", *store).exits(0)
 
 
 def test_narrative_appears_while_it_is_written(command, tmp_path):
@@ -201,8 +188,7 @@ def test_invalid_choices_are_shown_as_a_placeholder(command):
     story = command.story(
         {"go": [plan("ask")]},
         {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": [1]}), done())})
-    ran = command("play", "--verbose", "--story", story, "go")
-    assert '□ narrative_choice {"choices":[1]}' in ran.out
+    ran = command("play", "--verbose", "--story", story, "go").shows('□ narrative_choice {"choices":[1]}')
     assert "1. " not in ran.out
 
 
@@ -215,8 +201,7 @@ def test_shown_choices_are_the_selectable_ones(command):
         {"go": [plan("one", "other")], "Open": [{"narrative": "It opens."}]},
         {"one": said(choices("Fight", "Flee"), choices("", "Open"), done()),
          "other": said(choices("Flee", "Sing"), choices(), done())})
-    ran = command("play", "--verbose", "--story", story, "go", "3")
-    assert ran.status == 0, ran
+    ran = command("play", "--verbose", "--story", story, "go", "3").exits(0)
     assert "    1. Fight\n    2. Flee\n    3. Open\n    4. Sing\n" in ran.out
     assert "It opens." in ran.out
     assert "narrative_choice offers nothing to the player: its list of choices is empty" in ran.out
@@ -229,8 +214,7 @@ def test_asset_of_an_unknown_kind_is_shown_with_its_details(command):
         {"go": [plan("make")]},
         {"make": said(event("asset", assetId="m1", kind="hologram", mediaType="model/x-unheard-of",
                             path=str(file)), done())})
-    ran = command("play", "--verbose", "--story", story, "go")
-    assert f"◆ {file} (hologram m1, model/x-unheard-of)" in ran.out
+    command("play", "--verbose", "--story", story, "go").shows(f"◆ {file} (hologram m1, model/x-unheard-of)")
 
 
 def test_refused_asset_is_not_shown_as_an_asset(command):
@@ -256,8 +240,7 @@ def test_asset_in_the_scratch_folder_is_not_shown_as_an_asset(command):
 
 def test_story_text_cannot_move_the_cursor(command):
     story = command.story({"go": [{"narrative": "One\u001b[2J\nTwo"}]})
-    ran = command("play", "--story", story, "go")
-    assert "  One\\x1B[2J\n  Two\n" in ran.out
+    command("play", "--story", story, "go").shows("  One\\x1B[2J\n  Two\n")
 
 
 def test_long_narrative_is_wrapped_between_words(command):
@@ -278,16 +261,14 @@ def test_full_device_is_reported_and_fails(command):
 
 
 def test_prompts_are_read_line_by_line_until_the_end(command):
-    ran = command("play", "--story", TORCH, stdin="I light the torch\n\n  \nopen")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", TORCH, stdin="I light the torch\n\n  \nopen").exits(0)
     assert NARRATIVE in ran.out and "The runes flare" in ran.out
     assert "›" not in ran.out
 
 
 # covers: 000-4.4-narrative-choice
 def test_choice_is_selected_by_its_number(command):
-    ran = command("play", "--story", TORCH, stdin="examine the door\n2\n")
-    assert "You turn your back on the door." in ran.out
+    command("play", "--story", TORCH, stdin="examine the door\n2\n").shows("You turn your back on the door.")
 
 
 def test_opening_comes_first_and_its_choices_are_selectable(command):
@@ -312,9 +293,7 @@ def test_closed_standard_input_ends_the_game(command):
 
 
 def test_prompt_in_invalid_utf_8_does_not_end_the_game(command):
-    ran = command("play", "--story", TORCH, stdin=b"\xff\xfe\nopen\n")
-    assert ran.status == 0, ran
-    assert "The runes flare" in ran.out
+    command("play", "--story", TORCH, stdin=b"\xff\xfe\nopen\n").exits(0).shows("The runes flare")
 
 
 # ---------------------------------------------------------------- the story
@@ -346,32 +325,24 @@ def test_title_is_printed_above_the_first_turn(command):
 )
 def test_misuse_is_refused_with_advice(command, arguments, said):
     command.story({"go": [{"narrative": "Gone."}]})
-    ran = command("play", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert said in ran.err
+    command("play", *arguments).exits(2, said, out="")
 
 
 def test_story_with_faults_is_refused_with_file_and_line(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[times]\ntry_mss = 3\n')
-    ran = command("play", "--story", "story", "go")
-    assert ran.status == 2, ran
+    ran = command("play", "--story", "story", "go").exits(2)
     assert re.search(r"story\.toml:3(:\d+)?: .*try_mss", ran.err), ran
     assert ran.out == ""
 
 
 def test_story_with_a_process_limit_requires_a_cgroup_folder(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[limits]\nprocesses = 9\n')
-    ran = command("play", "--story", "story", "go")
-    assert ran.status == 2, ran
-    assert "processes cannot be limited" in ran.err and "--cgroup" in ran.err
-    assert ran.out == ""
+    command("play", "--story", "story", "go").exits(2, "processes cannot be limited", "--cgroup", out="")
 
 
 def test_story_with_a_missing_narrator_is_refused(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
-    ran = command("play", "--story", "story", "go")
-    assert ran.status == 2, ran
+    ran = command("play", "--story", "story", "go").exits(2)
     assert 'narrator of story.toml, "oracle", is not available' in ran.err
     assert ran.out == ""
 
@@ -407,8 +378,7 @@ def test_picture_is_drawn_on_a_terminal_with_colours(command):
     terminal = command.on_terminal(
         "play", "--verbose", "--story", TORCH, "I light the torch",
         env=environment(TERM="xterm-256color", COLORTERM="truecolor"))
-    ran = terminal.finish()
-    assert ran.status == 0, ran
+    ran = terminal.finish().exits(0)
     picture = ran.out[ran.out.index("lit_torch"):]
     assert picture.count("\x1b[38;2;") + picture.count("\x1b[48;2;") > 20
     plain = command.on_terminal(
@@ -460,8 +430,7 @@ def test_long_messages_of_a_narrator_are_shortened(command):
             f'command = ["{sys.executable}", "narrator.py"]\n')
     story = command.story({}, toml=toml)
     (story / "narrator.py").write_text(LONG)
-    ran = command("play", "--verbose", "--story", story, "go")
-    assert "exit status 3" in ran.out and "more lines …" in ran.out, ran
+    ran = command("play", "--verbose", "--story", story, "go").shows("exit status 3", "more lines …")
     assert len(ran.lines) < 40 and max(map(len, ran.lines)) <= 420, ran
 
 
@@ -481,8 +450,7 @@ def test_opening_and_choices_wrap_at_the_width_of_the_terminal(command, width):
 def test_failed_tool_shows_the_end_of_its_standard_error(command):
     command.story({"go": [plan("sad"), {"narrative": "Sad."}]},
                   {"sad": "#!/bin/sh\ncat >/dev/null\necho 'config missing: set FOO' >&2\nexit 3\n"})
-    ran = command("play", "--verbose", "--story", "story", "go")
-    assert "| config missing: set FOO" in ran.out, ran
+    command("play", "--verbose", "--story", "story", "go").shows("| config missing: set FOO")
 
 
 THINKER = """
@@ -506,8 +474,7 @@ def test_tool_invoked_by_a_narrator_is_shown_with_its_line(command):
             f'command = ["{sys.executable}", "narrator.py"]\n')
     command.story({}, {"lamp": said(done(summary="The lamp burns."))}, toml=toml)
     (command.folder / "story/narrator.py").write_text(THINKER)
-    ran = command("play", "--verbose", "--story", "story", "Look")
-    assert ran.status == 0, ran
+    ran = command("play", "--verbose", "--story", "story", "Look").exits(0)
     assert "✓ The lamp burns. (lamp-1, line 7, " in ran.out
     assert ran.out.index("The lamp burns.") < ran.out.index("It is bright.")
 
@@ -530,8 +497,7 @@ def test_summaries_of_continued_plans_come_first(command):
     tools = {"look": said(done(summary="There is a well.")), "climb": said(done(summary="It is deep."))}
     command.story({}, tools, toml=toml)
     (command.folder / "story/narrator.py").write_text(CONTINUER)
-    ran = command("play", "--story", "story", "Look")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", "story", "Look").exits(0)
     assert ran.out.index("✓ There is a well.") < ran.out.index("✓ It is deep."), ran
 
 
@@ -547,8 +513,7 @@ def test_narrative_is_shown_before_the_tools_end(command):
     assert " 25%" in terminal.read_until("listening")
     with open(command.folder / "go", "w") as pipe:
         pipe.write("on\n")
-    ran = terminal.finish()
-    assert ran.status == 0, ran
+    ran = terminal.finish().exits(0)
     shown = [line for line in screen(ran.out) if line]
     assert [line.strip() for line in shown][-2:] == [
         "You wait for something.", shown[-1].strip()]
@@ -698,8 +663,7 @@ def test_ctrl_d_during_a_turn_ends_the_game_after_it(player, command):
     (command.folder / "there").read_text()
     it.terminal.type(CTRL_D)
     (command.folder / "back").write_text("go on\n")
-    ran = it.terminal.finish()
-    assert ran.status == 0 and "It came." in ran.out, ran
+    it.terminal.finish().exits(0).shows("It came.")
 
 
 ENDINGS = {"ctrl-d": CTRL_D, "quit": "/quit\r", "sigterm": signal.SIGTERM, "sighup": signal.SIGHUP}
@@ -762,8 +726,7 @@ def test_skipped_tool_is_reported_once(command):
 
 def test_reading_many_prompts_is_not_reported_as_a_stall(command):
     answers = {f"say word{number}": [{"narrative": f"You say it {number} times."}] for number in range(50000)}
-    ran = command("play", "--story", command.story(answers), "say word7")
-    assert ran.status == 0 and "You say it 7 times." in ran.out, ran
+    ran = command("play", "--story", command.story(answers), "say word7").exits(0).shows("You say it 7 times.")
     assert "held the engine thread" not in ran.out
 
 
@@ -777,16 +740,14 @@ def test_script_shows_its_output_and_its_calls_with_their_lines(command):
     story = command.story({}, {"ring": said(done(summary="Rung.", result={"times": 3}))}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text(
         'LET bell = CALL ring { hard: true }\nPRINT(FORMAT("{p}: it rings {n} times.", {p: prompt, n: bell.times}))')
-    ran = command("play", "--verbose", "--story", story, "Pull")
-    assert ran.status == 0, ran
+    ran = command("play", "--verbose", "--story", story, "Pull").exits(0)
     assert ran.out.index("✓ Rung. (ring-1, line 1, ") < ran.out.index("  Pull: it rings 3 times.")
 
 
 def test_error_of_a_script_is_shown_with_a_caret(command):
     story = command.story({}, {}, SCRIPT_STORY)
     (story / "tale.nuwa").write_text("LET a = 1\nPRINT(a / 0)")
-    ran = command("play", "--verbose", "--story", story, "go")
-    assert ran.status == 1, ran
+    ran = command("play", "--verbose", "--story", story, "go").exits(1)
     assert ("    ! the narrator returned no plan: tale.nuwa:2:9: DivisionByZeroError: Division by zero.\n"
             "        2 | PRINT(a / 0)\n"
             "          |         ^\n") in ran.out
@@ -799,8 +760,7 @@ def test_narrator_option_selects_another_script(command):
     (story / "other.nuwa").write_text('PRINT("two")')
     assert "  two" in command("play", "--story", story, "--narrator", "other.nuwa", "go").lines
     (story / "other.nuwa").write_text("END")
-    ran = command("play", "--story", story, "--narrator", "other.nuwa", "go")
-    assert ran.status == 2, ran
+    ran = command("play", "--story", story, "--narrator", "other.nuwa", "go").exits(2)
     assert 'the narrator "other.nuwa" is not available: other.nuwa: line 1, column 1: ParserError: ' in ran.err
 
 
@@ -812,8 +772,7 @@ def test_ferry_story_is_narrated_by_a_script(command):
     checked = command("validate", "story", "--plugins", FERRY)
     assert checked.status == 0 and len(checked.lines) == 2, checked
     assert "CALL pay_toll: neither a file in tools/ nor a plugin of the story" in checked.lines[0]
-    ran = command("play", "--story", FERRY, "I ring the bell", "I pole across", "I sing")
-    assert ran.status == 0, ran
+    ran = command("play", "--story", FERRY, "I ring the bell", "I pole across", "I sing").exits(0)
     for told in ("The bell rings, and the cliffs answer 3 times.", "1. I pole across",
                  "The pole finds no ground. You drift back to the bank.",
                  'The river does not know "I sing".'):
@@ -822,8 +781,7 @@ def test_ferry_story_is_narrated_by_a_script(command):
 
 # covers: 002-core-registration
 def test_script_call_of_a_missing_tool_ends_in_the_fallback(command):
-    ran = command("play", "--verbose", "--story", FERRY, "I cross")
-    assert ran.status == 1, ran
+    ran = command("play", "--verbose", "--story", FERRY, "I cross").exits(1)
     assert "ToolNotFoundError: Tool 'pay_toll' not found." in ran.out
     assert 'The river takes no notice of "I cross".' in ran.out
     ran = command("play", "--story", FERRY, "I cross")

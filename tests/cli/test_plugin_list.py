@@ -12,9 +12,7 @@ PROBE = BUILD / "tests" / "plugins" / "probe.so"
 
 
 def test_installed_plugins_are_listed_with_their_versions(command):
-    ran = command("plugin", "list")
-    assert ran.status == 0, ran
-    assert "narratoria.console 1.0.0" in ran.out and "not requested" in ran.out
+    command("plugin", "list").exits(0).shows("narratoria.console 1.0.0", "not requested")
 
 
 def test_story_loads_plugins_from_its_plugins_folder(command):
@@ -23,8 +21,7 @@ def test_story_loads_plugins_from_its_plugins_folder(command):
     plugins.mkdir()
     shutil.copy(PROBE, plugins / "rain.so")
     (plugins / "text.so").write_text("no library")
-    ran = command("plugin", "list", "--explain", "--story", "story")
-    assert ran.status == 0, ran
+    ran = command("plugin", "list", "--explain", "--story", "story").exits(0)
     assert "rain.so (test.probe 1.2.3): loads" in ran.out
     assert "text.so: refused: it is not a shared library" in ran.out
     assert "(the story)" in ran.out
@@ -40,8 +37,7 @@ def test_file_is_listed_once(command):
     for wishes in ((), (str(rain),), ("story/plugins/rain.so", str(rain)), ("story/plugins/text.so",)):
         options = [option for wish in wishes for option in ("--plugin", wish)]
         ran = command("plugin", "list", "--explain", "--story", "story", *options,
-                      env=environment(NARRATORIA_PLUGIN_PATH=str(plugins)))
-        assert ran.status == 0, ran
+                      env=environment(NARRATORIA_PLUGIN_PATH=str(plugins))).exits(0)
         assert ran.out.count("rain.so") == ran.out.count("rain.so (test.probe 1.2.3): loads") == 1, ran
         assert ran.out.count("text.so") == ran.out.count("text.so: refused: it is not a shared library") == 1, ran
 
@@ -81,25 +77,21 @@ def test_safe_mode_refuses_the_plugins_of_a_story(command):
 
 def test_story_with_faults_is_refused(command):
     (command.folder / "story").mkdir()
-    ran = command("plugin", "list", "--story", "story")
-    assert ran.status == 2 and "story.toml" in ran.err
+    command("plugin", "list", "--story", "story").exits(2, "story.toml")
 
 
 def test_play_refuses_a_bad_plugin_option_but_skips_a_bad_file(command):
     command.story({"go": [{"narrative": "Gone."}]})
-    ran = command("play", "--verbose", "--story", "story", "--plugin", str(PROBE), "go")
-    assert ran.status == 0 and "Gone." in ran.out, ran
+    command("play", "--verbose", "--story", "story", "--plugin", str(PROBE), "go").exits(0).shows("Gone.")
     (command.folder / "bad.so").write_text("no library")
     for wish, reason in (("./bad.so", "it is not a shared library"), ("bad.so", "./bad.so"),
                          ("./nothing.so", "No such file"), ("org.example.no", "no folder has")):
-        ran = command("play", "--verbose", "--story", "story", "--plugin", wish, "go")
-        assert ran.status == 2 and ran.out == "", ran
+        ran = command("play", "--verbose", "--story", "story", "--plugin", wish, "go").exits(2, out="")
         assert f"--plugin {wish}: " in ran.err and reason in ran.err
     plugins = command.folder / "story" / "plugins"
     plugins.mkdir()
     (plugins / "bad.so").write_text("no library")
-    ran = command("play", "--verbose", "--story", "story", "go")
-    assert ran.status == 0 and "Gone." in ran.out, ran
+    ran = command("play", "--verbose", "--story", "story", "go").exits(0).shows("Gone.")
     assert ran.out.count("bad.so is left out") == 1, ran
 
 
@@ -121,6 +113,5 @@ def test_plugin_runs_while_play_waits_for_input(command):
 
 def test_narrator_option_selects_a_plugin(command):
     command.story({"go": [{"narrative": "Gone."}]})
-    ran = command("play", "--story", "story", "--plugin", str(PROBE),
-                  "--narrator", "test.probe", "go")
-    assert ran.status == 0 and "The probe speaks." in ran.out, ran
+    command("play", "--story", "story", "--plugin", str(PROBE),
+            "--narrator", "test.probe", "go").exits(0).shows("The probe speaks.")

@@ -27,8 +27,7 @@ def tree(folder):
 @pytest.mark.parametrize("language", ["c", "cpp"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_plugin_new_writes_a_complete_folder(command, kind, language):
-    ran = new(command, "paper-rain", kind, "--lang", language)
-    assert ran.status == 0, ran
+    ran = new(command, "paper-rain", kind, "--lang", language).exits(0)
     assert ran.err == ""
     assert "cmake --build build && ctest --test-dir build" in ran.out
     folder = command.folder / "paper-rain"
@@ -55,10 +54,7 @@ def test_default_language_is_cpp(command):
 )
 def test_invalid_name_is_refused_with_the_allowed_characters(command, name):
     # After "--", because one of the names begins with a dash.
-    ran = command("plugin", "new", "--kind", "tool", "--", name)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert "a-z 0-9 - _" in ran.err
+    ran = command("plugin", "new", "--kind", "tool", "--", name).exits(2, "a-z 0-9 - _", out="")
     assert ran.err.count("\n") == 1
     assert os.listdir(command.folder) == []
 
@@ -69,19 +65,14 @@ def test_longest_name_is_accepted(command):
 
 @pytest.mark.parametrize("name", ["test", "all", "install", "clean"])
 def test_name_that_cmake_reserves_is_refused(command, name):
-    ran = new(command, name)
-    assert ran.status == 2, ran
-    assert f"{name}-plugin" in ran.err
+    new(command, name).exits(2, f"{name}-plugin")
     assert os.listdir(command.folder) == []
 
 
 def test_existing_folder_is_refused_and_left_unchanged(command):
     (command.folder / "paper-rain").mkdir()
     command.file("paper-rain/mine", "precious")
-    ran = new(command)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert "paper-rain" in ran.err and "exists" in ran.err
+    new(command).exits(2, "paper-rain", "exists", out="")
     assert tree(command.folder) == ["paper-rain/mine"]
 
 
@@ -91,36 +82,28 @@ def test_existing_folder_is_refused_and_left_unchanged(command):
 ], ids=["a file", "a link to nothing"])
 def test_existing_file_or_link_is_left_unchanged(command, make):
     make(command.folder / "paper-rain")
-    ran = new(command)
-    assert ran.status == 2, ran
-    assert "paper-rain" in ran.err
+    new(command).exits(2, "paper-rain")
     assert os.listdir(command.folder) == ["paper-rain"]
     assert os.listdir(command.folder.parent).count("nowhere") == 0
 
 
 @pytest.mark.parametrize("kind", ["", "ui_handler", "UI-HANDLER", "plugin"])
 def test_unknown_kind_is_refused_with_the_known_ones(command, kind):
-    ran = new(command, "paper-rain", kind)
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    ran = new(command, "paper-rain", kind).exits(2, out="")
     for known in KINDS:
         assert known in ran.err
     assert os.listdir(command.folder) == []
 
 
 def test_unknown_language_is_refused_with_the_known_ones(command):
-    ran = new(command, "paper-rain", "tool", "--lang", "cobol")
-    assert ran.status == 2, ran
-    assert '"cobol"' in ran.err and "c, cpp" in ran.err
+    new(command, "paper-rain", "tool", "--lang", "cobol").exits(2, '"cobol"', "c, cpp")
     assert os.listdir(command.folder) == []
 
 
 @pytest.mark.parametrize("arguments", [["plugin", "new"], ["plugin", "new", "paper-rain"],
                                        ["plugin", "new", "--kind", "tool"]], ids=" ".join)
 def test_missing_argument_points_to_the_help(command, arguments):
-    ran = command(*arguments)
-    assert ran.status == 2, ran
-    assert "narratoria plugin new --help" in ran.err
+    command(*arguments).exits(2, "narratoria plugin new --help")
     assert os.listdir(command.folder) == []
 
 
@@ -130,9 +113,7 @@ def test_unwritable_folder_is_refused(command):
     closed.chmod(0o555)
     if os.access(closed, os.W_OK):
         pytest.skip("this user may write everywhere")
-    ran = command("plugin", "new", "paper-rain", "--kind", "tool", cwd=closed)
-    assert ran.status == 2, ran
-    assert "Permission denied" in ran.err
+    command("plugin", "new", "paper-rain", "--kind", "tool", cwd=closed).exits(2, "Permission denied")
 
 
 def test_write_error_leaves_no_files(command):

@@ -36,8 +36,7 @@ def test_running_tool_shows_its_last_log_and_a_progress_bar(command):
     assert re.search(SPINNER, shown)
     assert "light" in shown and " 50%" in shown and "██████" in shown
     go(command)
-    ran = terminal.finish()
-    assert ran.status == 0, ran
+    terminal.finish().exits(0)
 
 
 def test_finished_tool_leaves_one_line_and_shows_the_cursor(command):
@@ -97,8 +96,7 @@ def test_tools_that_do_not_fit_are_counted(command):
     terminal.read_until("… and 5 more")
     for tool in tools:
         go(command, tool.name)
-    ran = terminal.finish()
-    assert ran.status == 0, ran
+    ran = terminal.finish().exits(0)
     assert sum(line.startswith("✓ tool") for line in screen(ran.out)) == 8
 
 
@@ -146,8 +144,7 @@ def test_typed_ctrl_c_cancels_and_restores_the_terminal(command):
         "run", command.plan(command.waiting_tool()), stdout=subprocess.DEVNULL)
     terminal.read_until("ready")
     terminal.type("\x03")
-    ran = terminal.finish()
-    assert ran.status == 130, ran
+    ran = terminal.finish().exits(130)
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
 
 
@@ -158,8 +155,7 @@ def test_second_ctrl_c_also_restores_the_cursor(command):
     terminal.type("\x03")
     terminal.read_until("failed")
     terminal.type("\x03")
-    ran = terminal.finish()
-    assert ran.status == 130, ran
+    ran = terminal.finish().exits(130)
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")
 
 

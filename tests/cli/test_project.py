@@ -68,17 +68,11 @@ class Project:
 
     def run(self, tool, payload=None, *options, env=None):
         """Runs a tool; returns the finished command and its trace."""
-        trace = self.command.folder / "trace.ndjson"
-        trace.unlink(missing_ok=True)
-        ran = self.command("tool", "run", tool, "--project", self.folder, "--trace", trace,
-                           "--input", json.dumps(payload or {}), *options, env=env or surroundings())
-        lines = trace.read_text().splitlines() if trace.exists() else []
-        return ran, [json.loads(line) for line in lines]
+        return self.command.run_tool(tool, self.folder, payload or {}, *options, env=env or surroundings())
 
     def faults(self):
         """The faults that `validate project` reports, with place and message."""
-        ran = self.command("validate", "project", self.folder)
-        assert ran.status == 1, ran
+        ran = self.command("validate", "project", self.folder).exits(1)
         return ran.out
 
 
@@ -93,8 +87,7 @@ def events(ran):
 
 # covers: 001-entry, 001-trace-runner, 001-trace-times, 001-trace-version, 001-trace-sandbox
 def test_bound_tool_runs_and_its_prints_are_logged(project):
-    ran, trace = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 0, ran
+    ran, trace = project.run("greeter", {"name": "Ada"}).exits(0)
     log, done = events(ran)
     assert (log["type"], log["message"]) == ("log", "greeting")
     assert done["type"] == "done" and done["result"] == {"message": "Hello Ada", "ok": True}
@@ -125,8 +118,7 @@ def test_secret_in_an_error_message_is_not_in_the_trace(project):
 # covers: 001-reply-error
 def test_exception_fails_the_tool_with_its_type_and_message(project):
     project.tool("fails")
-    ran, trace = project.run("fails")
-    assert ran.status == 1 and "Missing input" in ran.err, ran
+    ran, trace = project.run("fails").exits(1, "Missing input")
     (call,) = trace
     assert (call["status"], call["error_type"], call["error_message"]) == (
         "error", "ValueError", "Missing input")
@@ -223,30 +215,25 @@ def test_tempfile_uses_the_scratch_folder_of_a_pure_tool(project):
 # covers: 001-timeouts-end
 def test_timeout_of_the_binding_applies_and_is_traced(project):
     project.tool("waits", "timeout_ms: 200")
-    ran, trace = project.run("waits")
-    assert ran.status == 1 and "within 200 ms" in ran.err, ran
+    ran, trace = project.run("waits").exits(1, "within 200 ms")
     assert trace[-1]["status"] == "error" and trace[-1]["timeout_ms"] == 200
     assert trace[-1]["error_type"] == "TimeoutError"
 
 
 def test_unbound_name_is_refused_with_the_bound_ones(project):
-    ran, trace = project.run("wave")
-    assert ran.status == 2 and "binds no tool wave; it binds greeter" in ran.err, ran
+    ran, trace = project.run("wave").exits(2, "binds no tool wave; it binds greeter")
     assert trace == []
     assert "binds no tool greet; did you mean greeter?" in project.run("greet")[0].err
 
 
 def test_trace_needs_a_project(command):
-    ran = command("tool", "run", command.tool("any"), "--trace", "t")
-    assert ran.status == 2 and "--project" in ran.err, ran
+    command("tool", "run", command.tool("any"), "--trace", "t").exits(2, "--project")
 
 
 def test_folder_without_a_project_is_refused(command):
     (command.folder / "empty").mkdir()
-    ran = command("tool", "run", "any", "--project", "empty")
-    assert ran.status == 2 and "no .namel3ss/tools.yaml" in ran.err, ran
-    ran = command("tool", "run", "any", "--project", "nowhere")
-    assert ran.status == 2 and "cannot be found" in ran.err, ran
+    command("tool", "run", "any", "--project", "empty").exits(2, "no .namel3ss/tools.yaml")
+    command("tool", "run", "any", "--project", "nowhere").exits(2, "cannot be found")
 
 
 def test_binding_faults_are_all_reported_with_line_and_field(project):
@@ -357,13 +344,11 @@ def test_refused_url_is_not_quoted_with_its_password(project):
 def test_venv_runs_the_tools_and_must_contain_python(project):
     venv = project.folder / ".venv" / "bin"
     venv.mkdir(parents=True)
-    ran, trace = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 1 and ".venv without Python" in ran.err, ran
+    ran, trace = project.run("greeter", {"name": "Ada"}).exits(1, ".venv without Python")
     assert trace[0]["python_env"] == "venv" and trace[0]["status"] == "error"
     (venv / "python").symlink_to(sys.executable)
     project.write("requirements.txt", "")
-    ran, trace = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 0, ran
+    ran, trace = project.run("greeter", {"name": "Ada"}).exits(0)
     assert trace[0]["python_env"] == "venv" and trace[0]["deps_source"] == "requirements"
     assert trace[0]["python_path"] == str(venv / "python")
 
@@ -384,8 +369,7 @@ def answering(project, *lines, exit_status=0):
 def test_request_has_the_specified_fields_in_order(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
-    ran, _ = project.run("greeter", {"name": "Ada", "height": 1.50})
-    assert ran.status == 0, ran
+    project.run("greeter", {"name": "Ada", "height": 1.50}).exits(0)
     request = json.loads((project.folder / "request.json").read_text())
     assert list(request) == ["protocol_version", "tool", "entry", "payload", "trace_id"]
     assert request.pop("trace_id")
@@ -419,8 +403,7 @@ def test_sample_reply_of_the_specification_is_the_result(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{', '"ok": true,', '"protocol_version": 1,',
               '"result": { "message": "Hello Ada", "ok": true }', '}')
-    ran, _ = project.run("greeter")
-    assert ran.status == 0, ran
+    ran, _ = project.run("greeter").exits(0)
     assert events(ran)[-1]["result"] == {"message": "Hello Ada", "ok": True}
 
 
@@ -428,8 +411,7 @@ def test_sample_reply_of_the_specification_is_the_result(project):
 def test_reply_in_a_different_version_is_an_error(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 2, "result": {}}')
-    ran, trace = project.run("greeter")
-    assert ran.status == 1 and "PROTOCOL_ERROR" in ran.err and "version" in ran.err, ran
+    ran, trace = project.run("greeter").exits(1, "PROTOCOL_ERROR", "version")
     assert trace[-1]["status"] == "error"
 
 
@@ -437,8 +419,7 @@ def test_reply_in_a_different_version_is_an_error(project):
 def test_crash_without_a_reply_is_an_error_with_its_stderr(project):
     project.bind(GREETER + "    warm: false\n")
     answering(project, exit_status=3)
-    ran, trace = project.run("greeter")
-    assert ran.status == 1 and "EXIT_STATUS" in ran.err and "the end" in ran.err, ran
+    ran, trace = project.run("greeter").exits(1, "EXIT_STATUS", "the end")
     assert (trace[-1]["status"], trace[-1]["result"]) == ("error", "error")
 
 
@@ -449,8 +430,7 @@ def test_capability_checks_are_traced_and_a_block_is_reported(project):
               '"reason_code": "guarantee_blocked"}, "capability_checks": ['
               '{"capability": "network", "allowed": false, "guarantee_source": "user", '
               '"reason": "guarantee_blocked", "duration_ms": 2}, {"capability": 7}]}')
-    ran, trace = project.run("greeter")
-    assert ran.status == 1 and "GUARANTEE_BLOCKED" in ran.err, ran
+    ran, trace = project.run("greeter").exits(1, "GUARANTEE_BLOCKED")
     check, call = trace
     assert check == {"type": "capability_check", "tool_name": "greeter", "runner": "local",
                      "resolved_source": "binding", "capability": "network", "allowed": False,
@@ -471,8 +451,7 @@ def test_only_complete_checks_are_traced_and_each_permission_once(project):
         check(), check(), check(allowed=False), check(allowed=False), check(allowed="no"),
         check(guarantee_source=7), check(reason=None), {"capability": "network", "allowed": True},
         check(capability="env_read", duration_ms=1.5)]}))
-    ran, trace = project.run("greeter")
-    assert ran.status == 0, ran
+    ran, trace = project.run("greeter").exits(0)
     assert [(each["capability"], each["allowed"]) for each in trace[:-1]] == [
         ("network", True), ("network", False), ("network", False), ("env_read", True)]
     assert not any("duration_ms" in each for each in trace[:-1])
@@ -533,8 +512,7 @@ def pack(project, name="one", tool="pick", folder=".namel3ss/packs", more=ENTRYP
 
 def bound(project, name, **options):
     """The entry of a tool in the output of `tool list`."""
-    ran = project.command("tool", "list", "--project", project.folder, "--json", **options)
-    assert ran.status == 0, ran
+    ran = project.command("tool", "list", "--project", project.folder, "--json", **options).exits(0)
     return next(tool for tool in ran.result if tool["name"] == name)
 
 
@@ -608,8 +586,7 @@ def test_pack_does_not_replace_the_pinned_one(project):
     pack(project, name="two", tool="other")
     for pin in ("pack.two", "pack.gone"):
         project.write("namel3ss.toml", f'[tool_packs]\npinned_tools = {{ pick = "{pin}" }}\n')
-        ran, (call,) = project.run("pick")
-        assert ran.status == 1 and f'"pick" is pinned to the pack "{pin}"' in ran.err, ran
+        ran, (call,) = project.run("pick").exits(1, f'"pick" is pinned to the pack "{pin}"')
         assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_pin_missing", "error")
         said = project.faults()
         assert "namel3ss.toml:2:" in said and said.count(pin) == 1, said
@@ -619,16 +596,14 @@ def test_pack_that_binds_other_tools_than_it_lists_is_a_warning(project):
     place = pack(project, more="")
     assert "binds no tools" in project.faults()
     project.write(f"{place}/tools.yaml", 'tools:\n  other:\n    entry: "one_tools:run"\n')
-    ran = project.command("validate", "project", project.folder, env=surroundings())
-    assert ran.status == 0, ran
+    ran = project.command("validate", "project", project.folder, env=surroundings()).exits(0)
     assert 'lists the tool "pick" but does not bind it' in ran.out
     assert 'binds the tool "other" but does not list it' in ran.out
     ran, _ = project.run("other")
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     manifest = project.folder / place / "pack.yaml"
     manifest.write_text(manifest.read_text().replace('  - "pick"\n', ""))
-    ran, _ = project.run("other")
-    assert ran.status == 0, ran
+    project.run("other").exits(0)
 
 
 def test_missing_fields_of_a_pack_are_errors(project):
@@ -674,8 +649,7 @@ def test_pack_without_capabilities_and_pure_tool_may_do_nothing(project):
 
 def test_unenforceable_guarantee_stops_the_call_before_it_starts(project):
     project.tool("greet", "purity: pure")
-    ran, trace = project.run("greet", {"name": "Ada"})
-    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "sandbox: true" in ran.err, ran
+    ran, trace = project.run("greet", {"name": "Ada"}).exits(1, "COVERAGE_MISSING", "sandbox: true")
     assert [each["type"] for each in trace] == ["capability_check"] * 7 + ["tool_call"]
     assert [each["capability"] for each in trace[:-1]] == [
         "filesystem_read", "filesystem_write", "network", "subprocess", "env_read", "env_write",
@@ -694,8 +668,7 @@ def test_unenforceable_guarantee_stops_the_call_before_it_starts(project):
 def test_allow_unsafe_execution_waives_coverage_and_is_traced(project):
     project.tool("greet", "purity: pure")
     project.write("namel3ss.toml", "[capability_overrides]\ngreet = { allow_unsafe_execution = true }\n")
-    ran, trace = project.run("greet", {"name": "Ada"})
-    assert ran.status == 0, ran
+    ran, trace = project.run("greet", {"name": "Ada"}).exits(0)
     (call,) = trace
     assert call["unsafe_override"] is True
     assert bound(project, "greet")["binding"]["guarantees"]["no_network"] is True
@@ -706,8 +679,7 @@ def test_runner_blocks_acts_even_without_the_kernel(project):
     project.bind("tools:\n  sets:\n    entry: tools.sets:run\n")
     project.write("namel3ss.toml", "[capability_overrides]\n"
                   "sets = { no_env_write = true, allow_unsafe_execution = true }\n")
-    ran, (check, call) = project.run("sets")
-    assert ran.status == 1 and 'Tool "sets" cannot write environment variables.' in ran.err, ran
+    ran, (check, call) = project.run("sets").exits(1, 'Tool "sets" cannot write environment variables.')
     assert (check["capability"], check["reason"]) == ("env_write", "guarantee_blocked")
     assert (call["error_type"], call["unsafe_override"]) == ("CapabilityViolation", True)
 
@@ -782,10 +754,8 @@ def test_short_names_of_the_tables_are_read(project):
 def test_pack_folder_with_a_colon_is_reported(project):
     pack(project)
     (project.folder / ".namel3ss/packs/one").rename(project.folder / ".namel3ss/packs/o:ne")
-    ran, _ = project.run("pick")
-    assert ran.status == 1 and "the path of the pack, " in ran.err and "contains a colon" in ran.err, ran
-    ran, _ = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 0, ran
+    project.run("pick").exits(1, "the path of the pack, ", "contains a colon")
+    project.run("greeter", {"name": "Ada"}).exits(0)
 
 
 # ---------------------------------------------------------------- trust in packs and services
@@ -849,8 +819,7 @@ def a_client(project):
 
 def test_empty_command_of_a_container_is_the_default_command(project):
     project.tool("greet", "runner: container", "image: i", "command: []")
-    ran, (call,) = project.run("greet", env=a_client(project))
-    assert ran.status == 0 and '"command" has no effect' in ran.err, ran
+    ran, (call,) = project.run("greet", env=a_client(project)).exits(0, '"command" has no effect')
     assert call["command"] == "python -m namel3ss_tools.runner"
 
 
@@ -864,8 +833,7 @@ def test_pack_cannot_vouch_for_its_own_image(project, where, claim):
     if where == "tools.yaml":
         project.write(f"{place}/tools.yaml", "tools:\n" + tool)
     env = a_client(project)
-    ran, trace = project.run("pick", env=env)
-    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+    ran, trace = project.run("pick", env=env).exits(1, "COVERAGE_MISSING")
     assert trace[0]["reason"] == "coverage_missing" and "container_enforcement" not in trace[-1]
     if "pure" in claim:  # it requires no_subprocess, which no container covers
         return
@@ -883,8 +851,7 @@ def test_pack_cannot_vouch_for_its_own_service(project, service, where):
     pack(project, capabilities=ALL_ALLOWED,
          folder="packs/capability" if where == "a local pack" else ".namel3ss/packs",
          more=tool + (f"    url: {address}" if where != "service_url" else f"service_url: {address}"))
-    ran, trace = project.run("pick")
-    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err and "cannot vouch" in ran.err, ran
+    ran, trace = project.run("pick").exits(1, "COVERAGE_MISSING", "cannot vouch")
     assert service.paths == [] and trace[0]["reason"] == "coverage_missing"
     # When the user trusts the service, it is asked, and its answer is accepted.
     project.write("namel3ss.toml", '[capability_overrides]\npick = { enforcement = "declared" }\n')
@@ -921,14 +888,11 @@ def test_service_does_not_get_a_secret_that_it_may_not_have(project, service):
         assert (call["error_type"], call["result"]) == ("CapabilityViolation", "error")
     # It may have this one, and the value of the other is too short to tell.
     project.write("namel3ss.toml", '[capability_overrides]\ngreet = { secrets_allowed = ["OPENAI_API_KEY"] }\n')
-    ran, _ = project.run("greet", {"a": "tok/é\"n", "b": "abc"}, env=surrounded)
-    assert ran.status == 0, ran
+    project.run("greet", {"a": "tok/é\"n", "b": "abc"}, env=surrounded).exits(0)
     project.write(".env", "N3_EDGE_KV_URL=https://kv\n")
-    ran, _ = project.run("greet", {"a": "https://kv/x"}, env=surrounded)
-    assert ran.status == 1 and "the value of N3_EDGE_KV_URL" in ran.err, ran
+    project.run("greet", {"a": "https://kv/x"}, env=surrounded).exits(1, "the value of N3_EDGE_KV_URL")
     project.write("namel3ss.toml", "")
-    ran, _ = project.run("greet", payload, env=surrounded)
-    assert ran.status == 0, ran
+    project.run("greet", payload, env=surrounded).exits(0)
 
 
 def test_tool_without_guarantees_needs_no_enforcement_of_its_service(project, service):
@@ -941,8 +905,7 @@ def test_tool_without_guarantees_needs_no_enforcement_of_its_service(project, se
         assert ran.status == 0 and service.paths[-2:] == ["/capabilities/handshake", "/tools"], ran
         assert (trace[-1]["service_handshake"], trace[-1]["enforcement_level"]) == (True, level)
         project.write("namel3ss.toml", handshake + "[capability_overrides]\ngreet = { no_network = true }\n")
-        ran, _ = project.run("greet")
-        assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+        project.run("greet").exits(1, "COVERAGE_MISSING")
 
 
 def test_user_service_is_asked_what_it_enforces_for_a_pack(project, service):
@@ -1030,8 +993,7 @@ def test_warnings_of_unknown_tools_are_limited_to_100(project):
 
 def test_policy_without_packs_is_a_warning(project):
     project.write(".namel3ss/trust/policy.toml", '[allowed_capabilities]\nnetwork = "none"\n')
-    ran = project.command("validate", "project", project.folder)
-    assert ran.status == 0 and "it applies to packs" in ran.out, ran
+    project.command("validate", "project", project.folder).exits(0).shows("it applies to packs")
 
 
 @pytest.mark.parametrize("policy, told", [
@@ -1042,16 +1004,13 @@ def test_policy_without_packs_is_a_warning(project):
 def test_policy_refuses_a_pack(project, policy, told):
     pack(project)  # its tool may start subprocesses, which is a high risk
     project.write(".namel3ss/trust/policy.toml", policy)
-    ran, (check, call) = project.run("pick")
-    assert ran.status == 1 and "refused by .namel3ss/trust/policy.toml" in ran.err and told in ran.err, ran
+    ran, (check, call) = project.run("pick").exits(1, "refused by .namel3ss/trust/policy.toml", told)
     assert (check["capability"], check["allowed"], check["guarantee_source"], check["reason"]) == (
         "pack_permission", False, "policy", "policy_denied")
     assert (call["decision"], call["reason"], call["result"]) == (
         "blocked", "pack_permission_denied", "blocked")
-    ran = project.command("validate", "project", project.folder)
-    assert ran.status == 0 and told in ran.out and "warning" in ran.out, ran
-    ran, _ = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 0, ran
+    project.command("validate", "project", project.folder).exits(0).shows(told, "warning")
+    project.run("greeter", {"name": "Ada"}).exits(0)
 
 
 def test_policy_accepts_a_pack_that_it_lists(project):
@@ -1059,8 +1018,7 @@ def test_policy_accepts_a_pack_that_it_lists(project):
     sign(project, place)
     project.write(".namel3ss/trust/policy.toml", 'allowed_packs = ["pack.one"]\n'
                   'allowed_signers = ["maintainer"]\nmax_risk = "low"\n')
-    ran, _ = project.run("pick")
-    assert ran.status == 0, ran
+    project.run("pick").exits(0)
     project.write(".namel3ss/trust/policy.toml", 'max_risk = "none"\n')
     assert '"max_risk" must be' in project.faults()
 
@@ -1079,8 +1037,7 @@ def test_built_in_packs_are_found_and_checked_for_collisions(project):
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     assert trace[-1]["resolved_source"] == "builtin_pack" and trace[-1]["pack_id"] == "pack.one"
     pack(project, name="two")
-    ran, (call,) = project.run("pick", env=env)
-    assert ran.status == 1 and "packs/two/pack.yaml" in ran.err, ran
+    ran, (call,) = project.run("pick", env=env).exits(1, "packs/two/pack.yaml")
     assert f"also in {project.command.folder}/builtin/one/pack.yaml" in ran.err, ran
     assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_collision", "error")
 
@@ -1092,16 +1049,14 @@ def test_fault_disables_only_its_tool(project):
                  "  odd:\n    entry: tools.sample_tool:greet\n    runner: node\n")
     ran, _ = project.run("greeter", {"name": "Ada"})
     assert ran.status == 0 and events(ran)[-1]["result"]["message"] == "Hello Ada", ran
-    ran, (call,) = project.run("odd")
-    assert ran.status == 1 and "cannot be called: .namel3ss/tools.yaml: line 6, column 13" in ran.err, ran
+    ran, (call,) = project.run("odd").exits(1, "cannot be called: .namel3ss/tools.yaml: line 6, column 13")
     assert (call["decision"], call["reason"], call["result"]) == ("error", "unknown_runner", "error")
     assert "tools.yaml" in bound(project, "odd")["problem"]
 
 
 def test_call_without_a_usable_binding_is_traced_as_an_error(project):
     project.bind("tools:\n  slow:\n    entry: tools.sample_tool:greet\n    timeout_ms: fast\n")
-    ran, (call,) = project.run("slow")
-    assert ran.status == 1, ran
+    ran, (call,) = project.run("slow").exits(1)
     assert (call["decision"], call["reason"], call["result"]) == ("error", "binding_error", "error")
 
 
@@ -1114,10 +1069,8 @@ def test_trace_lists_the_first_ten_keys_in_sorted_order(project):
 
 def test_fault_in_a_pack_disables_only_its_tools(project):
     pack(project, more=ENTRYPOINTS + "colour: red\n")
-    ran, _ = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 0, ran
-    ran, (call,) = project.run("pick")
-    assert ran.status == 1 and "cannot be called: .namel3ss/packs/one/pack.yaml: line " in ran.err, ran
+    project.run("greeter", {"name": "Ada"}).exits(0)
+    ran, (call,) = project.run("pick").exits(1, "cannot be called: .namel3ss/packs/one/pack.yaml: line ")
     assert (call["decision"], call["reason"], call["result"]) == ("error", "binding_error", "error")
     assert "colour" in project.faults()
 
@@ -1143,8 +1096,7 @@ def test_signed_pack_runs_until_it_is_changed(project, has_tools):
     assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
     changed = project.folder / place / ("tools.yaml" if has_tools else "pack.yaml")
     changed.write_text("# changed\n" + changed.read_text())
-    ran, (call,) = project.run("pick")
-    assert ran.status == 1 and "was changed after it was signed" in ran.err, ran
+    ran, (call,) = project.run("pick").exits(1, "was changed after it was signed")
     assert (call["decision"], call["reason"], call["result"]) == (
         "blocked", "pack_unavailable_or_unverified", "blocked")
 
@@ -1198,8 +1150,7 @@ def test_without_tools_yaml_run_may_be_any_callable(project, name, module):
 
 def test_call_that_cannot_start_is_traced(project):
     project.tool("greet", "kind: node")
-    ran, trace = project.run("greet", {"name": "Ada"})
-    assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
+    ran, trace = project.run("greet", {"name": "Ada"}).exits(1, 'needs the runner "node"')
     (call,) = trace
     assert (call["type"], call["tool"], call["status"], call["result"]) == (
         "tool_call", "greet", "error", "error")
@@ -1223,11 +1174,9 @@ def test_call_that_cannot_start_is_traced(project):
 
 def test_script_calls_the_tools_of_a_project(project):
     script = project.command.file("a.nuwa", 'LET said = CALL greeter { name: "Ada" }\nPRINT(said.message)\n')
-    ran = project.command("script", script, "--project", project.folder)
-    assert ran.status == 0 and ran.out == "Hello Ada\n", ran
+    project.command("script", script, "--project", project.folder).exits(0, out="Hello Ada\n")
     project.bind("tools: 7\n")
-    ran = project.command("script", script, "--project", project.folder)
-    assert ran.status == 2 and "tools.yaml:1:" in ran.err and "the project in" in ran.err, ran
+    project.command("script", script, "--project", project.folder).exits(2, "tools.yaml:1:", "the project in")
 
 
 def test_story_is_played_with_the_tools_of_a_project(project):
@@ -1236,29 +1185,25 @@ def test_story_is_played_with_the_tools_of_a_project(project):
     assert "does not exist" in project.command("play", "--verbose", "--story", story, "hello").out
     ran = project.command("play", "--verbose", "--story", story, "--project", project.folder, "hello")
     assert ran.status == 0 and "does not exist" not in ran.out and "Nothing happens" not in ran.out, ran
-    ran = project.command("play", "--verbose", "--story", story, "--project", "nowhere", "hello")
-    assert ran.status == 2 and "nowhere" in ran.err, ran
+    project.command("play", "--verbose", "--story", story, "--project", "nowhere", "hello").exits(2, "nowhere")
 
 
 # ---------------------------------------------------------------- listing and checking
 
 def test_list_shows_source_runner_and_guarantees(project):
     project.tool("greet", "purity: pure", "sandbox: true")
-    ran = project.command("tool", "list", "--project", project.folder)
-    assert ran.status == 0, ran
+    ran = project.command("tool", "list", "--project", project.folder).exits(0)
     assert f"greet  (local; project {project.folder}/.namel3ss/tools.yaml)" in ran.out
     assert "source: binding" in ran.out and "no_network (tool)" in ran.out
     assert "secrets_allowed [] (tool)" in ran.out, ran.out
 
 
 def test_list_check_finds_what_would_make_calls_fail(project):
-    good = project.command("tool", "list", "--project", project.folder, "--check")
-    assert good.status == 0 and "no faults" in good.out, good
+    project.command("tool", "list", "--project", project.folder, "--check").exits(0).shows("no faults")
     project.bind("tools:\n  a:\n    entry: tools.nothing:run\n  b:\n    entry: somewhere:run\n"
                  "  c:\n    kind: node\n    entry: tools.sample_tool:run\n"
                  "  d:\n    entry: tools.sample_tool:greet\n    purity: pure\n")
-    ran = project.command("tool", "list", "--project", project.folder, "--check")
-    assert ran.status == 1, ran
+    ran = project.command("tool", "list", "--project", project.folder, "--check").exits(1)
     for line, told in ((2, "the project has no module tools/nothing.py"), (4, "warning"),
                        (6, "tools of the kind node are not supported"), (9, "sandbox: true")):
         assert any(f"tools.yaml:{line}:" in each and told in each for each in ran.out.splitlines()), (
@@ -1270,19 +1215,16 @@ def test_list_check_finds_what_would_make_calls_fail(project):
 
 def test_plan_calls_the_tools_of_a_project_by_name(project):
     plan = project.command.plan({"toolPath": "greeter", "input": {"name": "Ada"}})
-    ran = project.command("run", plan, "--project", project.folder, "--quiet")
-    assert ran.status == 0, ran
+    ran = project.command("run", plan, "--project", project.folder, "--quiet").exits(0)
     (attempt,) = ran.result["toolResults"][0]["attempts"]
     assert attempt["traces"][-1]["tool"] == "greeter"
     project.bind("tools: 7\n")
-    ran = project.command("run", plan, "--project", project.folder)
-    assert ran.status == 2 and "tools.yaml:1:" in ran.err, ran
+    project.command("run", plan, "--project", project.folder).exits(2, "tools.yaml:1:")
 
 
 def test_tool_without_a_runner_fails_and_names_the_runner(project):
     project.tool("greet", "kind: node")
-    ran, _ = project.run("greet")
-    assert ran.status == 1 and 'needs the runner "node"' in ran.err, ran
+    project.run("greet").exits(1, 'needs the runner "node"')
 
 
 # ---------------------------------------------------------------- in plans, stories and scripts
@@ -1296,11 +1238,9 @@ def test_story_that_is_a_project_calls_its_tools_by_name(command):
         (story / name).write_text((project.folder / name).read_text())
     checked = command("validate", "story", story)
     assert checked.status == 0 and "warning" not in checked.out, checked
-    ran = command("play", "--story", story, "hello")
-    assert ran.status == 0 and "Hi" in ran.out, ran
+    command("play", "--story", story, "hello").exits(0).shows("Hi")
     (story / ".namel3ss/tools.yaml").write_text("tools:\n  greeter:\n    entry: 7\n")
-    checked = command("validate", "story", story)
-    assert checked.status == 1 and ".namel3ss/tools.yaml:3:" in checked.out, checked
+    command("validate", "story", story).exits(1).shows(".namel3ss/tools.yaml:3:")
     (story / ".namel3ss/tools.yaml").write_text("tools: 7\n")
     assert command("play", "--story", story, "hello").status == 2
 
@@ -1314,14 +1254,12 @@ def test_allow_paths_also_applies_to_project_code(command):
     for name in ("tools/sample_tool.py", ".namel3ss/tools.yaml"):
         (story / name).parent.mkdir(exist_ok=True)
         (story / name).write_text((project.folder / name).read_text())
-    checked = command("validate", "story", story)
-    assert "is outside the allowed paths" in checked.out, checked
+    command("validate", "story", story).shows("is outside the allowed paths")
     assert command("play", "--story", story, "hello").status == 1
 
 
 def test_sandbox_option_is_enforced_and_traced(project):
-    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
-    assert ran.status == 0, ran
+    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network").exits(0)
     (call,) = trace
     assert call["sandbox"] is True
     # The kernel enforces it, and the message is that of the specification.
@@ -1336,10 +1274,8 @@ def test_sandbox_option_is_enforced_and_traced(project):
 
 def test_sandbox_option_also_covers_project_guarantees(project):
     project.write("namel3ss.toml", "[capability_overrides]\ngreeter = { no_subprocess = true }\n")
-    ran, trace = project.run("greeter", {"name": "Ada"})
-    assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
-    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network")
-    assert ran.status == 0, ran
+    project.run("greeter", {"name": "Ada"}).exits(1, "COVERAGE_MISSING")
+    ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network").exits(0)
     assert len(trace) == 1 and trace[0]["sandbox"] is True
 
 

@@ -13,8 +13,7 @@ from harness import NARRATORIA, TORCH, default_signals, done, environment, event
 # covers: 003-13.5-result, 003-13.5-plan-id
 def test_successful_plan_exits_with_0_and_prints_its_result(command):
     tool = command.tool("light", patch(torch={"lit": True}), done(summary="Torch lit."))
-    ran = command("run", command.plan(tool))
-    assert ran.status == 0, ran
+    ran = command("run", command.plan(tool)).exits(0)
     assert ran.result["planId"] == "plan-1"
     assert ran.result["success"] is True
     assert ran.result["toolResults"][0]["output"] == {"torch": {"lit": True}}
@@ -22,8 +21,7 @@ def test_successful_plan_exits_with_0_and_prints_its_result(command):
 
 
 def test_failed_plan_exits_with_1_and_prints_its_result(command):
-    ran = command("run", command.plan(command.tool("break", done(ok=False, summary="It broke."))))
-    assert ran.status == 1, ran
+    ran = command("run", command.plan(command.tool("break", done(ok=False, summary="It broke.")))).exits(1)
     assert ran.result["success"] is False
     assert ran.result["failedTools"] == ["break"]
     assert "break" in ran.err and "failed" in ran.err
@@ -37,21 +35,17 @@ def test_standard_error_of_a_failed_tool_is_shown(command):
 # covers: 003-13.4.6-optional-logged
 def test_failed_optional_tool_is_reported_and_the_plan_succeeds(command):
     tool = command.tool("maybe", done(ok=False, summary="Not today."))
-    ran = command("run", command.plan({"toolPath": tool, "required": False}))
-    assert ran.status == 0, ran
-    assert "failed maybe" in ran.err
+    command("run", command.plan({"toolPath": tool, "required": False})).exits(0, "failed maybe")
 
 
 def test_narrative_only_plan_succeeds(command):
-    ran = command("run", command.plan(narrative="Nothing moves."))
-    assert ran.status == 0, ran
+    ran = command("run", command.plan(narrative="Nothing moves.")).exits(0)
     assert ran.result["narrative"] == "Nothing moves."
 
 
 # covers: 003-14.3-sample-plan
 def test_sample_plan_runs_with_the_example_tools(command):
-    ran = command("run", TORCH / "sample-plan.json", "--quiet")
-    assert ran.status == 0, ran
+    ran = command("run", TORCH / "sample-plan.json", "--quiet").exits(0)
     assert [tool["state"] for tool in ran.result["toolResults"]] == ["completed", "completed"]
     assert ran.err == ""
 
@@ -67,8 +61,7 @@ def test_tool_paths_are_relative_to_the_folder_of_the_plan_file(command):
 def test_plan_on_standard_input_uses_the_working_folder(command):
     command.tool("light", done())
     plan = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]})
-    ran = command("run", "-", stdin=plan)
-    assert ran.status == 0, ran
+    ran = command("run", "-", stdin=plan).exits(0)
     assert ran.result["success"] is True
 
 
@@ -202,9 +195,7 @@ def test_malformed_plan_is_refused_with_its_place(command, content):
 )
 def test_misuse_is_refused_with_advice(command, arguments, said):
     command.plan(command.tool("light", done(), before='touch "$PWD/it-ran"'))
-    ran = command("run", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    ran = command("run", *arguments).exits(2, out="")
     assert ran.err.startswith("narratoria run: ") and said in ran.err
     assert not (command.folder / "it-ran").exists()
 
@@ -224,8 +215,7 @@ def test_two_jobs_run_two_tools_at_once(command):
 
 def test_time_limit_on_the_command_line_ends_a_tool(command):
     plan = command.plan(command.waiting_tool())
-    ran = command("run", plan, "--try-ms", "100")
-    assert ran.status == 1, ran
+    ran = command("run", plan, "--try-ms", "100").exits(1)
     assert ran.result["toolResults"][0]["state"] == "timeout"
     ran = command("run", plan, "--plan-ms", "100")
     assert ran.result["toolResults"][0]["state"] == "timeout"
@@ -246,14 +236,11 @@ def test_file_names_are_bytes(command):
     folder = os.fsencode(command.folder)
     command.plan(command.folder / "light")
     odd = b"st\xffte \n\x1b[31m.json"
-    ran = command("run", "plan.json", "--state", odd, "--result", b"r\xfe.json")
-    assert ran.status == 0, ran
+    command("run", "plan.json", "--state", odd, "--result", b"r\xfe.json").exits(0)
     assert json.loads(open(folder + b"/" + odd, "rb").read()) == {}
     assert json.loads(open(folder + b"/r\xfe.json", "rb").read())["success"] is True
     open(folder + b"/" + odd, "wb").write(b"[]")
-    ran = command("run", "plan.json", "--state", odd)
-    assert ran.status == 2, ran
-    assert r"st\xFFte \n\x1B[31m.json:1:1: " in ran.err
+    command("run", "plan.json", "--state", odd).exits(2, r"st\xFFte \n\x1B[31m.json:1:1: ")
 
 
 def test_closed_standard_output_is_refused_before_anything_runs(command):
@@ -315,12 +302,10 @@ def test_large_result_is_written_to_a_pipe_completely(command):
         "#!/bin/sh\ncat >/dev/null\nhead -c 12000000 /dev/zero | tr '\\0' 'x' | fold -w 60000 |"
         " sed 's/.*/{\"version\":\"0\",\"type\":\"log\",\"level\":\"info\",\"message\":\"&\"}/'\n"
         f"echo; echo '{done()}'\n")
-    ran = command("run", command.plan(tool), "--quiet")
-    assert ran.status == 0, ran.err
+    ran = command("run", command.plan(tool), "--quiet").exits(0)
     assert len(ran.result["toolResults"][0]["events"]) == 201
 
 
 def test_tool_without_its_interpreter_is_a_failure_of_the_run(command):
-    ran = command("run", command.plan(command.script("broken", "#!/no/such/interpreter\n")))
-    assert ran.status == 1, ran
+    ran = command("run", command.plan(command.script("broken", "#!/no/such/interpreter\n"))).exits(1)
     assert ran.result["toolResults"][0]["errorCode"] == "SPAWN_FAILED"

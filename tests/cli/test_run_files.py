@@ -12,7 +12,7 @@ import tempfile
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA, Running, done, environment, log, patch
+from harness import DEADLINE, NARRATORIA, done, environment, log, patch
 
 
 def entries(folder):
@@ -68,18 +68,14 @@ def test_refused_plan_creates_no_files(command):
 )
 def test_invalid_state_file_is_refused_and_kept(command, content, place):
     state = command.file("game.json", content)
-    ran = command("run", command.plan(lit(command)), "--state", "game.json")
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert "game.json" + place in ran.err
+    command("run", command.plan(lit(command)), "--state", "game.json").exits(2, "game.json" + place, out="")
     assert state.read_bytes() == content
 
 
 def test_state_of_gigabytes_is_refused_unread(command):
     with open(command.folder / "state.json", "wb") as file:
         file.truncate(3 << 30)
-    ran = command("run", command.plan(lit(command)), "--state", "state.json")
-    assert ran.status == 2 and "larger than 1 GiB" in ran.err
+    command("run", command.plan(lit(command)), "--state", "state.json").exits(2, "larger than 1 GiB")
 
 
 def test_state_file_keeps_its_mode(command):
@@ -122,9 +118,7 @@ def test_dangling_link_to_the_state_creates_its_target(command):
 def test_symbolic_link_loop_is_refused(command):
     (command.folder / "a").symlink_to("b")
     (command.folder / "b").symlink_to("a")
-    ran = command("run", command.plan(lit(command)), "--state", "a")
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    command("run", command.plan(lit(command)), "--state", "a").exits(2, out="")
 
 
 def test_state_is_replaced_atomically(command):
@@ -152,16 +146,12 @@ def test_state_is_unchanged_during_the_run_and_after_a_kill(command):
 def test_state_that_is_not_a_regular_file_is_refused(command):
     os.mkfifo(command.folder / "fifo")
     for path, advice in (("/dev/null", "not a regular file"), (".", "is a folder"), ("fifo", "not a regular file")):
-        ran = command("run", command.plan(lit(command)), "--state", path)
-        assert ran.status == 2, ran
-        assert ran.out == ""
-        assert advice in ran.err and "give a file" in ran.err
+        command("run", command.plan(lit(command)), "--state", path).exits(2, advice, "give a file", out="")
 
 
 @pytest.mark.parametrize("option", ["--state", "--result", "--events", "--trace"])
 def test_empty_file_name_is_refused(command, option):
-    ran = command("run", command.plan(lit(command)), option, "")
-    assert ran.status == 2, ran
+    ran = command("run", command.plan(lit(command)), option, "").exits(2)
     assert f"the name of the file for the {option[2:]} is empty" in ran.err
 
 
@@ -207,8 +197,7 @@ def test_second_run_that_does_not_wait_names_the_other_process(command, content)
         state.write_text(content)
     first = command.start("run", command.plan(command.waiting_tool(), name="first.json"), "--state", state)
     first.wait_for_log()
-    ran = command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0")
-    assert ran.status == 2, ran
+    ran = command("run", command.plan(lit(command)), "--state", state, "--state-wait", "0").exits(2)
     assert f"another run (process {first.process.pid}) uses the state file" in ran.err
     assert "--state-wait" in ran.err
     first.signal(signal.SIGINT)
@@ -229,9 +218,7 @@ def test_tools_do_not_hold_the_state_lock(command):
 
 
 def test_result_goes_to_its_file_and_standard_output_stays_empty(command):
-    ran = command("run", command.plan(lit(command)), "--result", "result.json")
-    assert ran.status == 0, ran
-    assert ran.out == ""
+    command("run", command.plan(lit(command)), "--result", "result.json").exits(0, out="")
     text = (command.folder / "result.json").read_text()
     assert json.loads(text)["success"] is True
     assert text.endswith("}\n")
@@ -256,8 +243,7 @@ def test_old_result_is_kept_until_the_new_one_is_complete(command):
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_result_may_be_standard_output_by_any_name(command, name):
-    ran = command("run", command.plan(lit(command)), "--result", name)
-    assert ran.status == 0, ran
+    ran = command("run", command.plan(lit(command)), "--result", name).exits(0)
     assert ran.result["success"] is True
 
 
@@ -276,8 +262,7 @@ def test_result_may_go_to_a_device(command):
 
 def test_full_device_is_reported_and_fails(command):
     state = command.file("game.json", {"gold": 7})
-    ran = command("run", command.plan(lit(command)), "--result", "/dev/full", "--state", state)
-    assert ran.status == 1, ran
+    ran = command("run", command.plan(lit(command)), "--result", "/dev/full", "--state", state).exits(1)
     assert os.strerror(errno.ENOSPC) in ran.err
     # The state is saved although the result is lost.
     assert json.loads(state.read_text())["torch"] == {"lit": True}
@@ -293,10 +278,7 @@ def test_full_device_is_reported_and_fails(command):
 )
 def test_unwritable_output_is_refused_before_anything_runs(command, option, path):
     plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
-    ran = command("run", plan, option, path)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert path in ran.err
+    command("run", plan, option, path).exits(2, path, out="")
     assert entries(command.folder) == ["plan.json", "touch"]
 
 
@@ -317,9 +299,7 @@ def linked(command, how):
 def test_no_output_replaces_the_plan(command, option, how):
     plan = command.plan(command.tool("touch", done(), before='touch "$PWD/it-ran"'))
     before = plan.read_bytes()
-    ran = command("run", "plan.json", option, linked(command, how))
-    assert ran.status == 2, ran
-    assert f"PLAN and {option} are the same file" in ran.err
+    command("run", "plan.json", option, linked(command, how)).exits(2, f"PLAN and {option} are the same file")
     assert plan.read_bytes() == before
     assert "it-ran" not in entries(command.folder)
 
@@ -436,8 +416,7 @@ def test_refused_plan_leaves_the_events_of_an_earlier_run(command):
 
 
 def test_event_write_error_does_not_stop_the_plan(command):
-    ran = command("run", command.plan(lit(command)), "--events", "/dev/full", "--state", "game.json")
-    assert ran.status == 1, ran
+    ran = command("run", command.plan(lit(command)), "--events", "/dev/full", "--state", "game.json").exits(1)
     assert ran.result["success"] is True
     assert ran.err.count("the run continues without it") == 1
     assert json.loads((command.folder / "game.json").read_text()) == {"torch": {"lit": True}}
@@ -538,15 +517,13 @@ def test_plan_may_come_from_standard_input_by_any_name(command, name):
     with ours, theirs:
         ours.sendall(text.encode())
         ours.shutdown(socket.SHUT_WR)
-        ran = command("run", name, stdin=theirs.fileno())
-        assert ran.status == 0, ran
+        command("run", name, stdin=theirs.fileno()).exits(0)
 
 
 def test_duplicate_keys_of_the_plan_and_the_state_are_warnings(command):
     plan = command.file("plan.json", '{"requestId": "p",\n "tools": [], "tools": []}')
     state = command.file("state.json", '{"gold": 1,\n "gold": 2}')
-    ran = command("run", plan, "--state", state)
-    assert ran.status == 0, ran
+    ran = command("run", plan, "--state", state).exits(0)
     assert ran.err.count("more than once") == 2, ran
     assert f"warning: {plan}:2:15: /tools: " in ran.err and "line 2, column 2: /gold: " in ran.err
     assert command("run", plan, "--quiet").err == ""

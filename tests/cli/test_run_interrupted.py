@@ -20,8 +20,7 @@ def test_ctrl_c_cancels_keeps_results_and_exits_with_130(command):
     running = command.start("run", command.plan(tool, never), "--state", "game.json")
     running.wait_for_log()
     running.signal(signal.SIGINT)
-    ran = running.finish()
-    assert ran.status == 130, ran
+    ran = running.finish().exits(130)
     states = {tool["toolId"]: tool["state"] for tool in ran.result["toolResults"]}
     assert states == {"wait": "failed", "never": "skipped"}
     assert ran.result["toolResults"][0]["errorCode"] == "CANCELLED"
@@ -58,9 +57,7 @@ def test_second_ctrl_c_exits_at_once(command):
     running.signal(signal.SIGINT)
     running.wait_for(lambda record: record["kind"] == "plan_ended")
     running.signal(signal.SIGINT)
-    ran = running.finish()
-    assert ran.status == 130, ran
-    assert ran.out == ""
+    running.finish().exits(130, out="")
     assert json.loads(state.read_text()) == {"gold": 7}
 
 
@@ -93,8 +90,7 @@ def test_ctrl_c_during_the_retry_backoff_cancels(command):
     running = command.start("run", plan)
     running.wait_for(lambda record: record["kind"] == "attempt_ended")
     running.signal(signal.SIGINT)
-    ran = running.finish()
-    assert ran.status == 130, ran
+    ran = running.finish().exits(130)
     assert ran.result["toolResults"][0]["retryCount"] == 0
 
 

@@ -59,8 +59,7 @@ SHARED = "LET a = [1]\n" + "LET a = [a, a]\n" * 20 + "".join(
 
 
 def test_scope_beyond_the_value_limit_is_an_error(script):
-    ran = script(SHARED, "--json")
-    assert ran.status == 1
+    ran = script(SHARED, "--json").exits(1)
     told = json.loads(ran.out)
     assert told["scope"] is None and told["error"]["name"] == "SizeLimitError"
     assert "16777216 bytes" in told["error"]["message"]
@@ -140,16 +139,14 @@ def test_unknown_tool_is_an_error_and_case_matters(script):
 
 def test_failing_tool_fails_the_script_with_its_message(script):
     script.tool("light", FAILS)
-    ran = script("\nCALL light {}", "--json")
-    assert ran.status == 1
+    ran = script("\nCALL light {}", "--json").exits(1)
     assert json.loads(ran.out)["error"]["name"] == "ToolExecutionError"
     assert "The torch is wet." in json.loads(ran.out)["error"]["message"]
     assert json.loads(ran.out)["error"]["line"] == 2
 
 
 def test_error_shows_its_place_in_the_source(script):
-    ran = script("LET a = 1\nLET b = a + nothing\n")
-    assert ran.status == 1
+    ran = script("LET a = 1\nLET b = a + nothing\n").exits(1)
     assert ran.err.splitlines() == [
         "narratoria script: a.nuwa:2:13: UndefinedVariableError: Variable 'nothing' not defined.",
         "  2 | LET b = a + nothing",
@@ -158,9 +155,7 @@ def test_error_shows_its_place_in_the_source(script):
 
 
 def test_invalid_script_runs_nothing(script):
-    ran = script('PRINT("before") LET = 5')
-    assert (ran.status, ran.out) == (2, "")
-    assert "ParserError" in ran.err and ":1:" in ran.err
+    script('PRINT("before") LET = 5').exits(2, "ParserError", ":1:", out="")
 
 
 def test_exit_status_tells_an_invalid_script_from_a_failed_one(script):
@@ -180,8 +175,7 @@ def test_check_and_ast_run_nothing(script):
 
 
 def test_check_prints_one_line_for_editors(script):
-    ran = script("LET a = 1\n\tIF true PRINT(a) END\n", "--check")
-    assert (ran.status, ran.out) == (1, "")
+    ran = script("LET a = 1\n\tIF true PRINT(a) END\n", "--check").exits(1, out="")
     assert ran.err == ("a.nuwa:2:10: error: ParserError: Expected 'THEN' after IF condition. at 2:10\n")
     # The problem matcher in docs/nuwa-script.md matches the line.
     page = (SOURCE / "docs/nuwa-script.md").read_text()
@@ -198,15 +192,12 @@ def test_check_prints_one_line_for_editors(script):
 def test_ambiguous_tool_name_is_an_error_that_names_both_files(script):
     script.tool("roll-dice", ROLL)
     script.tool("roll_dice.py", ROLL)
-    ran = script("CALL roll_dice { sides: 6 }")
-    assert ran.status == 1
-    assert "tools/roll-dice" in ran.err and "tools/roll_dice.py" in ran.err
+    script("CALL roll_dice { sides: 6 }").exits(1, "tools/roll-dice", "tools/roll_dice.py")
 
 
 @pytest.mark.parametrize("scope", ["[]", "5", "{", '{"a":1} x', '{"1a": 2'])
 def test_scope_that_is_not_an_object_is_refused(script, scope):
-    ran = script("PRINT(1)", "--scope", scope)
-    assert (ran.status, ran.out) == (2, ""), ran
+    script("PRINT(1)", "--scope", scope).exits(2, out="")
 
 
 def test_ctrl_c_ends_a_script_that_computes_or_waits(script, command):
@@ -228,8 +219,7 @@ def test_ctrl_c_ends_a_script_that_computes_or_waits(script, command):
 @pytest.mark.parametrize("folder", ["nowhere", "a_file", ""])
 def test_tools_must_be_a_folder(command, folder):
     command.file("a_file", "")
-    ran = command("script", "-", "--tools", folder, stdin='PRINT("before")')
-    assert (ran.status, ran.out) == (2, ""), ran
+    ran = command("script", "-", "--tools", folder, stdin='PRINT("before")').exits(2, out="")
     assert "--tools" in ran.err and "give a folder" in ran.err, ran
 
 
@@ -237,23 +227,20 @@ def test_tools_must_be_a_folder(command, folder):
     ("[]", "--scope:1:1: "), ("", "--scope: the value is empty"), ("@nowhere", "the value of --scope from nowhere"),
     ('{"a": %s}' % ("[" * 600 + "]" * 600), "--scope: ")], ids=["list", "empty", "no file", "deep"])
 def test_faults_of_the_scope_name_the_scope_option(script, scope, said):
-    ran = script("PRINT(1)", "--scope", scope)
-    assert ran.status == 2, ran
+    ran = script("PRINT(1)", "--scope", scope).exits(2)
     assert said in ran.err and "--input" not in ran.err and "tool" not in ran.err, ran
 
 
 @pytest.mark.parametrize("story", ["nowhere", "a_file"])
 def test_missing_story_is_reported_in_one_line(script, command, story):
     command.file("a_file", "")
-    ran = script("PRINT(1)", "--story", story)
-    assert (ran.status, ran.out) == (2, ""), ran
+    ran = script("PRINT(1)", "--story", story).exits(2, out="")
     assert len(ran.err.splitlines()) == 1 and "\\n" not in ran.err and story in ran.err, ran
 
 
 def test_faults_of_a_story_are_lines_with_their_places(script, command):
     story = command.story({}, toml='title = "T"\nunheard = 1\n')
-    ran = script("PRINT(1)", "--story", story)
-    assert (ran.status, ran.out) == (2, ""), ran
+    ran = script("PRINT(1)", "--story", story).exits(2, out="")
     assert ran.err.startswith(f"{story}/story.toml:2:1: /unheard: "), ran
     assert "\\n" not in ran.err and "nothing was run" in ran.err, ran
 
@@ -262,8 +249,7 @@ def test_skipped_plugin_is_reported_once(script, command):
     story = command.story({})
     (story / "plugins").mkdir()
     (story / "plugins" / "broken.so").write_text("no library")
-    ran = script("PRINT(1)", "--story", story)
-    assert (ran.status, ran.out) == (0, "1\n"), ran
+    ran = script("PRINT(1)", "--story", story).exits(0, out="1\n")
     assert len(ran.err.splitlines()) == 1 and "broken.so is left out" in ran.err, ran
 
 
@@ -274,8 +260,7 @@ def test_warnings_and_logs_of_tools_are_on_standard_error(script, command):
                 + f"echo '{done(result=3)}'\n")
     script.tool("bridge.tool.json", json.dumps({"parameters": [], "returns": "string"}))
     for options in ([], ["--json"]):
-        ran = script("PRINT(CALL bridge {})", *options)
-        assert ran.status == 0, ran
+        ran = script("PRINT(CALL bridge {})", *options).exits(0)
         assert ran.out == "3\n" or json.loads(ran.out)["output"] == ["3"]
         said = ran.err.splitlines()
         assert [line for line in said if "creaks" in line and ": warning: " in line], ran

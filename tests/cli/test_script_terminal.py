@@ -268,8 +268,7 @@ def test_control_characters_of_a_script_are_escaped(typist, command):
     assert it.enter(HOSTILE).expandtabs() == (HARMLESS + "> ").expandtabs()
     assert "\x1b[31m" not in it.enter('"\\u001b[31m"')
     command.file("a.nuwa", HOSTILE)
-    shown = command.on_terminal("script", "a.nuwa").finish()
-    assert shown.status == 0
+    shown = command.on_terminal("script", "a.nuwa").finish().exits(0)
     assert shown.out.replace("\r", "").expandtabs() == HARMLESS.expandtabs()
 
 

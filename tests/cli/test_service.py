@@ -41,11 +41,7 @@ def run(command):
             "tools:\n  greeter:\n    entry: tools.sample_tool:greet\n    runner: service\n"
             f"    url: {url}\n")
         (project / "namel3ss.toml").write_text(settings)
-        trace = command.folder / "trace.ndjson"
-        trace.unlink(missing_ok=True)
-        ran = command("tool", "run", "greeter", "--project", project, "--trace", trace,
-                      "--input", json.dumps(payload), *options)
-        return ran, [json.loads(line) for line in trace.read_text().splitlines()]
+        return command.run_tool("greeter", project, payload, *options)
 
     return run
 
@@ -86,9 +82,7 @@ def test_handshake_requests_the_guarantees(run):
 
 def test_service_without_enforcement_is_not_called(run):
     with Service() as service:
-        ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK)
-        assert ran.status == 1, ran
-        assert "COVERAGE_MISSING" in ran.err
+        ran, trace = run(service.url, {"name": "Ada"}, NO_NETWORK).exits(1, "COVERAGE_MISSING")
         assert (f'the service at {service.url} does not enforce guarantees '
                 '(its enforcement is "none")') in ran.err
         assert trace[0]["reason"] == "coverage_missing"
@@ -101,8 +95,7 @@ def test_service_without_enforcement_is_not_called(run):
 def test_unreachable_service_is_reported_with_its_url(run):
     with Service() as service:
         pass
-    ran, trace = run(service.url, {"name": "Ada"})
-    assert ran.status == 1, ran
+    ran, trace = run(service.url, {"name": "Ada"}).exits(1)
     assert (f"SERVICE_UNREACHABLE: the tool \"greeter\" is a service, and its call failed: "
             f"{service.url}: no connection: Connection refused") in ran.err
     assert trace[-1]["status"] == "error"
@@ -134,11 +127,8 @@ def test_example_service_passes_only_the_allowed_secrets(run, tmp_path):
     (tmp_path / "tools" / "sample_tool.py").write_text(
         "import os\ndef greet(payload):\n    return [os.environ.get(name) for name in payload['names']]\n")
     with Service("--root", tmp_path, "--secrets", "KEY_A,KEY_B", KEY_A="a", KEY_B="b", KEY_C="c") as service:
-        ran, _ = run(service.url, {"names": ["KEY_A", "KEY_C"]}, secrets("KEY_A"))
-        assert ran.status == 0, ran
+        ran, _ = run(service.url, {"names": ["KEY_A", "KEY_C"]}, secrets("KEY_A")).exits(0)
         assert json.loads(ran.lines[-1])["result"] == ["a", None]
-        ran, _ = run(service.url, {"names": []}, secrets("KEY_C"))
-        assert ran.status == 1 and "does not enforce secrets_allowed" in ran.err, ran
+        run(service.url, {"names": []}, secrets("KEY_C")).exits(1, "does not enforce secrets_allowed")
     with Service() as service:
-        ran, _ = run(service.url, {"name": "Ada"}, secrets("KEY_A"))
-        assert ran.status == 1 and "COVERAGE_MISSING" in ran.err, ran
+        run(service.url, {"name": "Ada"}, secrets("KEY_A")).exits(1, "COVERAGE_MISSING")

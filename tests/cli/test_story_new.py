@@ -25,9 +25,7 @@ def test_new_story_has_no_warnings_and_plays(command):
     checked = command("validate", "story", "well")
     assert (checked.status, checked.out + checked.err) == (0, "well: no faults\n"), checked
     assert command("tool", "check", "well/tools/rope").status == 0
-    tested = command("test", "--story", "well")
-    assert tested.status == 0, tested
-    assert "1 of 1 transcript passed" in tested.out
+    command("test", "--story", "well").exits(0).shows("1 of 1 transcript passed")
     played = command("play", "--story", "well", "I lower the bucket", "pull up the bucket", "I call home",
                      "I throw the coin into the well")
     assert (played.status, played.err) == (0, ""), played
@@ -38,13 +36,11 @@ def test_new_story_has_no_warnings_and_plays(command):
 
 @pytest.mark.parametrize("name", ["Le puits d'été", '"Quoted" \\ title', "-x", "雨"])
 def test_name_is_the_title_and_the_folder(command, name):
-    ran = command("story", "new", "--", name)
-    assert ran.status == 0, ran
+    ran = command("story", "new", "--", name).exits(0)
     play = next(line for line in ran.out.splitlines() if "narratoria play" in line)
     folder = shlex.split(play)[-1]
     assert tree(command.folder / name) == FILES
-    played = command("play", "--story", folder, "I walk on")
-    assert played.status == 0, played
+    played = command("play", "--story", folder, "I walk on").exits(0)
     assert played.out.startswith(f"  {name}\n")
 
 
@@ -53,9 +49,7 @@ def test_name_is_the_title_and_the_folder(command, name):
     (".", "already exists"), ("..", "already exists"), ("x" * 300, "File name too long"),
 ], ids=repr)
 def test_unusable_name_is_refused(command, name, why):
-    ran = command("story", "new", name)
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    ran = command("story", "new", name).exits(2, out="")
     assert why in ran.err and ran.err.count("\n") == 1
     assert os.listdir(command.folder) == []
 
@@ -64,9 +58,7 @@ def test_existing_folder_is_left_unchanged(command):
     command.file("mine", "precious")
     (command.folder / "well").mkdir()
     for folder in ("well", "mine"):
-        ran = command("story", "new", "Well", folder)
-        assert ran.status == 2, ran
-        assert folder in ran.err
+        command("story", "new", "Well", folder).exits(2, folder)
     assert tree(command.folder) == ["mine"]
 
 

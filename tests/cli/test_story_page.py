@@ -50,8 +50,7 @@ def test_the_transcript_on_the_page_passes(command, well):
     folder = well(script)
     (folder / "tests").mkdir()
     (folder / "tests" / "rope.transcript").write_text(transcript)
-    ran = command("test", "--story", folder, "--walks", "0")
-    assert ran.status == 0, ran
+    command("test", "--story", folder, "--walks", "0").exits(0)
 
 
 def test_rules_and_named_conditions_on_the_page_are_valid(command, well):
@@ -86,8 +85,7 @@ def test_the_story_with_places_is_valid_and_offers_what_each_place_allows(comman
     for language, file in (("toml", "story.toml"), ("json", "prompts.json")):
         (tmp_path / file).write_text(re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1))
     assert command("validate", "story", "--strict", tmp_path).status == 0
-    ran = command("test", "--story", tmp_path)
-    assert ran.status == 0 and "    answers: 10 of 10" in ran.out, ran
+    command("test", "--story", tmp_path).exits(0).shows("    answers: 10 of 10")
     played = command("play", "--story", tmp_path, "I go in", "go up", "I go out")
     assert played.out.endswith("    1. I open the chest\n    2. I go down\n    3. I look around\n"), played
 
@@ -116,21 +114,15 @@ def lamp(command, tmp_path):
 
 
 def test_the_first_story_plays_as_the_page_says(command, lamp):
-    ran = command("validate", "story", "--strict", lamp)
-    assert ran.status == 0, ran
+    command("validate", "story", "--strict", lamp).exits(0)
     ran = command("play", "--story", lamp, "--verbose", "I open the door", "light lamp",
-                  "look out of window", "I open the door")
-    assert ran.status == 0, ran
-    assert "Ships that see your light: 1." in ran.out
+                  "look out of window", "I open the door").exits(0).shows("Ships that see your light: 1.")
     assert re.search(r"◆ /\S+\.png \(image sea, image/png, 96 × 64\)", ran.out), ran
     assert "Stairs lead down to the boat." in ran.out
 
 
 def test_the_first_story_passes_its_test_and_its_walks(command, lamp):
-    ran = command("test", "--story", lamp)
-    assert ran.status == 0, ran
-    assert "1 of 1 transcript passed" in ran.out
-    assert '    ending "Away": 100' in ran.out
+    ran = command("test", "--story", lamp).exits(0).shows("1 of 1 transcript passed", '    ending "Away": 100')
     assert "    answers: 4 of 4" in ran.out
     assert command("test", "--story", lamp, "--update").status == 0
     assert "Ships that see your light: 1." in (lamp / "tests" / "away.transcript").read_text()

@@ -70,8 +70,7 @@ Click. ... burns.
 
 
 def test_a_transcript_passes_if_the_story_answers_so(command, write):
-    ran = command("test", "--story", write(transcript=GOOD), "--walks", "0")
-    assert ran.status == 0, ran
+    ran = command("test", "--story", write(transcript=GOOD), "--walks", "0").exits(0)
     assert ran.out == "1 of 1 transcript passed\n"
 
 
@@ -87,8 +86,7 @@ def test_a_transcript_passes_if_the_story_answers_so(command, write):
 ])
 def test_a_difference_is_reported_with_its_line(command, write, old, new, line, said):
     folder = write(transcript=GOOD.replace(old, new))
-    ran = command("test", "--story", folder, "--walks", "0")
-    assert ran.status == 1, ran
+    ran = command("test", "--story", folder, "--walks", "0").exits(1)
     assert f"{folder}/tests/door.transcript:{line}: after " in ran.out
     assert said in ran.out
     assert "0 of 1 transcript passed" in ran.out
@@ -164,15 +162,11 @@ def test_update_leaves_what_is_right(command, write):
     ("> a\n= /torch lit\n", '2: "lit" is not a JSON value'),
 ])
 def test_a_wrong_transcript_is_explained(command, write, text, said):
-    ran = command("test", "--story", write(transcript=text), "--walks", "0")
-    assert ran.status == 1, ran
-    assert f"door.transcript:{said}" in ran.out
+    command("test", "--story", write(transcript=text), "--walks", "0").exits(1).shows(f"door.transcript:{said}")
 
 
 def test_walks_report_endings_and_coverage(command, write):
-    ran = command("test", "--story", write(), "--walks", "50")
-    assert ran.status == 0, ran
-    assert '    ending "Out": 50' in ran.out
+    ran = command("test", "--story", write(), "--walks", "50").exits(0).shows('    ending "Out": 50')
     assert "    answers: 4 of 4" in ran.out
     assert "    tools: 1 of 1" in ran.out
     assert ran.out == command("test", "--story", write(), "--walks", "50").out, "the seed determines it"
@@ -204,15 +198,13 @@ def test_rules_count_as_answers_of_a_walk(command, write):
     after = [{"set": {"/turns": {"+": 1}}}, {"when": {"/turns": 99}, "narrative": "Enough."}]
     folder = write(after=after, transcript="> I open the door\nToo dark.\n= /turns 1\n> sing!\n...\n"
                    "= /turns 2\n> I dance\n= /turns 2\n")
-    ran = command("test", "--story", folder, "--walks", "50")
-    assert ran.status == 0, ran
+    ran = command("test", "--story", folder, "--walks", "50").exits(0)
     assert "    answers: 5 of 6\n        prompts.json:1: not given: Enough.\n" in ran.out
 
 
 def test_walks_find_dead_ends_with_the_way_to_them(command, write):
     prompts = [*PROMPTS[:2], {"patterns": ["I light the torch"], "answers": [{"narrative": "No."}]}]
-    ran = command("test", "--story", write(prompts), "--walks", "50")
-    assert ran.status == 1, ran
+    ran = command("test", "--story", write(prompts), "--walks", "50").exits(1)
     assert 'dead end: after "I light the torch" there is no choice' in ran.out
     assert "\n    > I light the torch\n50 walks" in ran.out, "the shortest walk"
     assert "        prompts.json:1: not given (I open the door): It opens.\n" in ran.out
@@ -234,8 +226,7 @@ def test_answers_that_no_walk_reached_are_named_by_their_lines_and_words(command
     ]}
   ]
 }""")
-    ran = command("test", "--story", folder, "--walks", "5")
-    assert ran.status == 0, ran
+    ran = command("test", "--story", folder, "--walks", "5").exits(0)
     assert ran.out.endswith("""    ending "Dark": 5
     ending "Light": never (prompts.json:5)
     answers: 1 of 3
@@ -245,35 +236,29 @@ def test_answers_that_no_walk_reached_are_named_by_their_lines_and_words(command
 
 
 def test_walks_find_choices_that_are_not_understood(command, write):
-    ran = command("test", "--story", write(always=["I dance"]), "--walks", "50")
-    assert ran.status == 1, ran
+    ran = command("test", "--story", write(always=["I dance"]), "--walks", "50").exits(1)
     assert 'not understood: the choice "I dance" is not understood' in ran.out
 
 
 def test_walks_report_failing_tools_and_turns(command, write):
     folder = write()
     (folder / "tools" / "light").write_text(f"#!/bin/sh\necho '{done(ok=False, summary='wet')}'\n")
-    ran = command("test", "--story", folder, "--walks", "5", "--steps", "5")
-    assert "tools/light: wet: failed" in ran.out
+    command("test", "--story", folder, "--walks", "5", "--steps", "5").shows("tools/light: wet: failed")
     (folder / "n.nuwa").write_text("LET a = missing")
     (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
-    ran = command("test", "--story", folder, "--walks", "2")
-    assert ran.status == 1, ran
+    ran = command("test", "--story", folder, "--walks", "2").exits(1)
     assert 'turn failed: "I open the door" has no answer: ' in ran.out
 
 
 def test_a_missing_transcript_is_named(command, write):
-    ran = command("test", "--story", write(), "no.transcript")
-    assert ran.status == 2, ran
+    ran = command("test", "--story", write(), "no.transcript").exits(2)
     assert ran.err.startswith("narratoria test: cannot read the transcript from no.transcript: ")
 
 
 def test_a_story_with_faults_is_refused(command, write):
     folder = write()
     (folder / "prompts.json").write_text("{}")
-    ran = command("test", "--story", folder)
-    assert ran.status == 2, ran
-    assert "the story was not tested" in ran.err
+    command("test", "--story", folder).exits(2, "the story was not tested")
 
 
 def test_walks_of_a_script_end_with_its_endings(command, write):
@@ -281,8 +266,7 @@ def test_walks_of_a_script_end_with_its_endings(command, write):
     (folder / "n.nuwa").write_text(
         'PRINT("Well.") IF prompt == "I go" THEN LET ending = "Gone" ELSE LET choices = ["I go"] END')
     (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
-    ran = command("test", "--story", folder, "--walks", "3")
-    assert ran.status == 0, ran
+    ran = command("test", "--story", folder, "--walks", "3").exits(0)
     assert ran.out.endswith('    ending "Gone": 3\n'), "prompts.json is not used"
 
 
@@ -290,7 +274,5 @@ def test_walks_of_a_script_end_with_its_endings(command, write):
                                     BUILD / "share" / "narratoria" / "stories" / "torch"],
                          ids=["lighthouse", "torch"])
 def test_sample_stories_pass_their_tests(command, folder):
-    ran = command("validate", "story", "--strict", folder)
-    assert ran.status == 0, ran
-    ran = command("test", "--story", folder, "--walks", "20")
-    assert ran.status == 0, ran
+    command("validate", "story", "--strict", folder).exits(0)
+    command("test", "--story", folder, "--walks", "20").exits(0)

@@ -75,8 +75,7 @@ def run_each(command, lines):
     plan = command.file("plan.json", {"requestId": "cases", "tools": [
         {"toolId": str(number), "toolPath": str(tool), "environment": {"LINE": line}, "required": False,
          "retryPolicy": {"maxRetries": 0, "backoffMs": 0}} for number, line in enumerate(lines)]})
-    ran = command("run", plan, "--quiet", "--events", "records.ndjson")
-    assert ran.status == 0, ran
+    command("run", plan, "--quiet", "--events", "records.ndjson").exits(0)
     return [json.loads(line) for line in (command.folder / "records.ndjson").read_bytes().split(b"\n") if line]
 
 
@@ -93,8 +92,7 @@ def test_example_tools_pass_every_rule(command, tool, given):
 
 
 def test_good_tool_exits_with_0_and_every_rule_is_printed(command):
-    ran = command("tool", "check", command.tool("light", log("hot"), done()))
-    assert ran.status == 0, ran
+    ran = command("tool", "check", command.tool("light", log("hot"), done())).exits(0)
     for rule in RULES:
         assert f"  {rule:<4} " in ran.out
     assert "failed" not in ran.out.replace(", 0 failed,", "")
@@ -103,8 +101,7 @@ def test_good_tool_exits_with_0_and_every_rule_is_printed(command):
 
 
 def test_finding_gives_line_byte_pointer_and_advice(command):
-    ran = command("tool", "check", command.tool("loud", log("a"), log("b", level="shout"), done()))
-    assert ran.status == 1, ran
+    ran = command("tool", "check", command.tool("loud", log("a"), log("b", level="shout"), done())).exits(1)
     byte = log("b", level="shout").index('"shout"') + 1
     assert "failed          T5 " in ran.out
     assert f"line 2, byte {byte}, /level: " in ran.out
@@ -140,9 +137,7 @@ def test_t1_carriage_return_in_the_interpreter_line(command, interpreter):
     rules = check(command, tool)
     assert "T1" in failed(rules)
     assert "carriage return" in findings(rules, "T1")[0] and r"sed -i 's/\r$//'" in findings(rules, "T1")[0]
-    ran = command("tool", "run", tool)
-    assert ran.status == 1, ran
-    assert "carriage return" in ran.err and "sed -i" in ran.err
+    command("tool", "run", tool).exits(1, "carriage return", "sed -i")
 
 
 def test_tool_gets_an_output_folder_that_is_removed(command):
@@ -388,9 +383,7 @@ def test_t19_daemon_that_holds_standard_output(command):
 
 
 def test_tool_that_reports_failure_passes_with_a_hint(command):
-    ran = command("tool", "check", command.tool("sorry", done(ok=False)))
-    assert ran.status == 0, ran
-    assert "--input" in ran.out
+    command("tool", "check", command.tool("sorry", done(ok=False))).exits(0).shows("--input")
 
 
 def test_diagnostics_are_shown_with_findings(command):
@@ -405,9 +398,7 @@ def test_diagnostics_are_shown_with_findings(command):
 def test_misuse_exits_with_2(command, arguments, said):
     command.tool("light", done())
     command.file("plain", "#!/bin/sh\n")
-    ran = command("tool", "check", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == "" and said in ran.err
+    command("tool", "check", *arguments).exits(2, said, out="")
 
 
 def test_ctrl_c_ends_the_check_and_the_tool(command):

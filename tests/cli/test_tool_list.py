@@ -21,8 +21,7 @@ def story(command):
 
 
 def test_list_has_schema_runner_and_origin(command, story):
-    ran = command("tool", "list", "--story", story)
-    assert ran.status == 0, ran
+    ran = command("tool", "list", "--story", story).exits(0)
     assert ran.out == (
         f"bell.sh  (process; file {story}/tools/bell.sh)\n"
         "    in scripts: bell\n"
@@ -34,8 +33,7 @@ def test_list_has_schema_runner_and_origin(command, story):
 
 
 def test_list_is_available_as_json(command, story):
-    ran = command("tool", "list", "--story", story, "--json")
-    assert ran.status == 0, ran
+    ran = command("tool", "list", "--story", story, "--json").exits(0)
     assert ran.result == [
         {"name": "bell.sh", "scriptName": "bell", "description": "", "runner": "process",
          "origin": {"kind": "file", "place": f"{story}/tools/bell.sh"}},
@@ -46,22 +44,19 @@ def test_list_is_available_as_json(command, story):
 
 
 def test_story_defaults_to_the_working_folder(command):
-    ran = command("tool", "list", "--json", cwd=TORCH)
-    assert ran.status == 0, ran
+    ran = command("tool", "list", "--json", cwd=TORCH).exits(0)
     assert any(tool["name"].startswith("torch-lighter") for tool in ran.result)
 
 
 def test_tools_of_a_plugin_are_listed(command):
     plugin = BUILD / "tests" / "plugins" / "probe.so"
-    ran = command("tool", "list", "--plugin", plugin, "--json")
-    assert ran.status == 0, ran
+    ran = command("tool", "list", "--plugin", plugin, "--json").exits(0)
     assert ran.result and all(tool["origin"]["kind"] == "plugin" for tool in ran.result), ran
     assert all(tool["runner"] == "function" for tool in ran.result), ran
 
 
 def test_openai_format_reports_names_that_it_does_not_allow(command, story):
-    ran = command("tool", "list", "--story", story, "--format", "openai")
-    assert ran.status == 1, ran
+    ran = command("tool", "list", "--story", story, "--format", "openai").exits(1)
     assert ran.result == [{"type": "function", "function": {
         "name": "dice", "description": "Rolls",
         "parameters": {"type": "object", "properties": {"sides": {"type": "integer"}}}}}]
@@ -69,8 +64,7 @@ def test_openai_format_reports_names_that_it_does_not_allow(command, story):
 
 
 def test_mcp_format_has_the_schema_of_the_result(command, story):
-    ran = command("tool", "list", "--story", story, "--format", "mcp")
-    assert ran.status == 0, ran
+    ran = command("tool", "list", "--story", story, "--format", "mcp").exits(0)
     assert ran.result == {"tools": [
         {"name": "bell.sh", "description": "", "inputSchema": {"type": "object"}},
         {"name": "dice", "description": "Rolls",
@@ -79,27 +73,23 @@ def test_mcp_format_has_the_schema_of_the_result(command, story):
 
 def test_invalid_manifest_refuses_the_story(command, story):
     (story / "tools" / "dice.tool.json").write_text('{"input": 7}')
-    ran = command("tool", "list", "--story", story)
-    assert (ran.status, ran.out) == (2, ""), ran
+    ran = command("tool", "list", "--story", story).exits(2, out="")
     assert "dice.tool.json:1:11: /input: a schema must be an object" in ran.err, ran
 
 
 @pytest.mark.parametrize("words", [
     ("--story", "nowhere"), ("--format", "yaml"), ("--json", "--format", "mcp")], ids=" ".join)
 def test_misuse_exits_with_2(command, words):
-    ran = command("tool", "list", *words)
-    assert ran.status == 2, ran
+    ran = command("tool", "list", *words).exits(2)
     assert ran.err.startswith("narratoria tool list: "), ran
 
 
 def test_empty_list_is_not_an_error(command):
-    ran = command("tool", "list", "--story", command.story({}))
-    assert (ran.status, ran.out) == (0, "no tools found\n"), ran
+    command("tool", "list", "--story", command.story({})).exits(0, out="no tools found\n")
 
 
 def test_without_a_story_there_is_nothing_to_list(command):
-    ran = command("tool", "list")
-    assert ran.status == 2 and "no story.toml in the working folder" in ran.err, ran
+    command("tool", "list").exits(2, "no story.toml in the working folder")
 
 
 @pytest.mark.parametrize("file, name", [
@@ -110,8 +100,7 @@ def test_list_has_the_name_that_scripts_call(command, file, name):
     ran = command("tool", "list", "--story", story, "--json")
     assert [tool["scriptName"] for tool in ran.result] == [name], ran
     command.file("a.nuwa", f"PRINT(CALL {name} {{}})")
-    ran = command("script", "a.nuwa", "--story", story)
-    assert (ran.status, ran.out) == (0, "5\n"), ran
+    command("script", "a.nuwa", "--story", story).exits(0, out="5\n")
 
 
 @pytest.mark.parametrize("script, said", [
@@ -119,12 +108,10 @@ def test_list_has_the_name_that_scripts_call(command, file, name):
     ("#!/bin/sh\r\n", "carriage return")])
 def test_tool_with_a_missing_interpreter_cannot_run(command, script, said):
     story = command.story({}, {"dice": script})
-    ran = command("tool", "list", "--story", story)
-    assert ran.status == 0 and f"cannot run: \"{story}/tools/dice\"" in ran.out and said in ran.out, ran
+    command("tool", "list", "--story", story).exits(0).shows(f"cannot run: \"{story}/tools/dice\"", said)
     (tool,) = command("tool", "list", "--story", story, "--json").result
     assert said in tool["problem"]
-    ran = command("tool", "list", "--story", story, "--format", "mcp")
-    assert ran.status == 1 and "dice is left out: it cannot run" in ran.err, ran
+    command("tool", "list", "--story", story, "--format", "mcp").exits(1, "dice is left out: it cannot run")
 
 
 @pytest.mark.parametrize("form", ["openai", "mcp"])

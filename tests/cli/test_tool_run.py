@@ -24,8 +24,7 @@ def test_minimal_tool_of_the_specification_completes(command):
         '{"version":"0","type":"state_patch","patch":{"flags":{"torchLit":true}}}',
         '{"version":"0","type":"done","ok":true,"summary":"Torch lit."}',
     ]
-    ran = command("tool", "run", command.tool("minimal", *lines))
-    assert ran.status == 0, ran
+    ran = command("tool", "run", command.tool("minimal", *lines)).exits(0)
     assert ran.lines == lines
     assert ran.err == ""
 
@@ -70,8 +69,7 @@ def test_input_defaults_to_an_empty_object(command):
 
 @pytest.mark.parametrize("words", [("tool", "run"), ("tool", "check")])
 def test_empty_input_is_refused_with_advice(command, words):
-    ran = command(*words, command.script("echo", ECHO), "--input", "")
-    assert ran.status == 2, ran
+    ran = command(*words, command.script("echo", ECHO), "--input", "").exits(2)
     assert "--input: the value is empty; give one JSON object" in ran.err
     assert not (command.folder / "in").exists()
 
@@ -80,9 +78,7 @@ def test_bare_name_is_a_file_in_the_working_folder(command):
     command.tool("light", done())
     assert command("tool", "run", "light").status == 0
     assert command("tool", "run", "./light").status == 0
-    ran = command("tool", "run", "sh")
-    assert ran.status == 2, ran
-    assert "PATH is not searched" in ran.err
+    command("tool", "run", "sh").exits(2, "PATH is not searched")
 
 
 def test_name_with_a_colon_or_quotes_is_still_a_file(command):
@@ -95,8 +91,7 @@ def test_failed_tool_exits_with_1_and_shows_its_diagnostics(command):
     tool = command.tool(
         "break", event("error", errorCode="E", errorMessage="m"), done(ok=False, summary="no"),
         before="echo 'Traceback: \x1b[2J here' >&2")
-    ran = command("tool", "run", tool)
-    assert ran.status == 1, ran
+    ran = command("tool", "run", tool).exits(1)
     assert len(ran.lines) == 2
     assert "  | Traceback: \\x1B[2J here\n" in ran.err
     assert ran.err.endswith("the tool failed\n")
@@ -111,8 +106,7 @@ def test_failed_tool_is_not_retried(command):
 # covers: 000-5.2-unknown-type
 def test_invalid_event_is_reported_with_line_and_pointer(command):
     tool = command.tool("odd", log("before"), event("telepathy"), log("after"), done())
-    ran = command("tool", "run", tool)
-    assert ran.status == 1, ran
+    ran = command("tool", "run", tool).exits(1)
     assert ran.lines == [log("before")]
     assert "line 2" in ran.err and "/type" in ran.err and "telepathy" in ran.err
 
@@ -120,9 +114,7 @@ def test_invalid_event_is_reported_with_line_and_pointer(command):
 def test_refused_asset_is_a_warning(command):
     tool = command.tool(
         "make", event("asset", assetId="a", kind="image", mediaType="image/png", path="/no/such"), done())
-    ran = command("tool", "run", tool)
-    assert ran.status == 0, ran
-    assert "warning: ASSET_UNREADABLE" in ran.err
+    command("tool", "run", tool).exits(0, "warning: ASSET_UNREADABLE")
 
 
 @pytest.mark.parametrize(
@@ -146,24 +138,17 @@ def test_refused_asset_is_a_warning(command):
 def test_misuse_is_refused_with_advice(command, arguments, said):
     command.tool("light", done(), before='touch "$PWD/it-ran"')
     command.file("plain", "#!/bin/sh\n")
-    ran = command("tool", "run", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert said in ran.err
+    command("tool", "run", *arguments).exits(2, said, out="")
     assert not (command.folder / "it-ran").exists()
 
 
 def test_advice_for_non_executable_file_is_a_command(command):
     command.file("my tool's", "#!/bin/sh\n")
-    ran = command("tool", "run", "./my tool's")
-    assert ran.status == 2, ran
-    assert "chmod +x './my tool'\\''s'" in ran.err, ran
+    command("tool", "run", "./my tool's").exits(2, "chmod +x './my tool'\\''s'")
 
 
 def test_missing_interpreter_is_a_spawn_failure(command):
-    ran = command("tool", "run", command.script("broken", "#!/no/such/interpreter\n"))
-    assert ran.status == 1, ran
-    assert "SPAWN_FAILED" in ran.err
+    command("tool", "run", command.script("broken", "#!/no/such/interpreter\n")).exits(1, "SPAWN_FAILED")
 
 
 # covers: 000-5.4-streaming
@@ -205,6 +190,5 @@ def test_broken_pipe_ends_the_tool_silently(command):
 
 def test_example_tools_run(command):
     ran = command(
-        "tool", "run", TORCH / "tools" / "door-examiner", "--input", '{"target": "mysterious_door"}')
-    assert ran.status == 0, ran
+        "tool", "run", TORCH / "tools" / "door-examiner", "--input", '{"target": "mysterious_door"}').exits(0)
     assert [json.loads(line)["type"] for line in ran.lines] == ["log", "state_patch", "ui_event", "done"]

@@ -14,15 +14,13 @@ BROKEN = '{"requestId": "p",\n "parallel": 1,\n "tools": [\n  {"toolId": "", "to
 
 
 def test_document_without_faults_exits_with_0(command):
-    ran = command("validate", "plan", command.file("plan.json", PLAN))
-    assert ran.status == 0, ran
+    ran = command("validate", "plan", command.file("plan.json", PLAN)).exits(0)
     assert ran.err == ""
 
 
 def test_fault_is_a_line_with_place_pointer_and_rule(command):
     command.file("plan.json", BROKEN)
-    ran = command("validate", "plan", "plan.json")
-    assert ran.status == 1, ran
+    ran = command("validate", "plan", "plan.json").exits(1)
     first, second = ran.lines
     assert first.startswith("plan.json:2:14: /parallel: ") and first.endswith("]")
     assert second.startswith("plan.json:4:14: /tools/0/toolId: ") and second.endswith("]")
@@ -30,8 +28,7 @@ def test_fault_is_a_line_with_place_pointer_and_rule(command):
 
 def test_misspelled_plan_member_is_a_warning_with_a_suggestion(command):
     plan = command.plan("/bin/true", narratives="")
-    ran = command("validate", "plan", plan)
-    assert ran.status == 0, ran
+    ran = command("validate", "plan", plan).exits(0)
     assert f"{plan}:1:" in ran.lines[0] and "warning: /narratives: " in ran.lines[0]
     assert 'did you mean "narrative"?' in ran.lines[0]
     assert ran.lines[1] == f"{plan}: no faults"
@@ -43,21 +40,18 @@ def test_misspelled_plan_member_is_a_warning_with_a_suggestion(command):
 def test_several_files_are_checked_and_named(command):
     command.file("good.json", PLAN)
     command.file("bad.json", BROKEN)
-    ran = command("validate", "plan", "good.json", "bad.json")
-    assert ran.status == 1, ran
+    ran = command("validate", "plan", "good.json", "bad.json").exits(1)
     assert [line.split(":")[0] for line in ran.lines] == ["good.json", "bad.json", "bad.json"]
 
 
 def test_standard_input_is_checked_like_a_file(command):
-    ran = command("validate", "plan", "-", stdin=BROKEN)
-    assert ran.status == 1, ran
+    ran = command("validate", "plan", "-", stdin=BROKEN).exits(1)
     assert ran.lines[0].startswith("standard input:2:14: ")
 
 
 def test_manifest_faults_have_their_places(command):
     text = '{"name": "weather",\n "input": {"properties": {"a": {"type": "objekt"}}},\n "limit": {}}\n'
-    ran = command("validate", "tool", command.file("weather.tool.json", text))
-    assert ran.status == 1, ran
+    ran = command("validate", "tool", command.file("weather.tool.json", text)).exits(1)
     first, second = ran.lines
     assert "weather.tool.json:2:41: /input/properties/a/type: " in first
     assert "weather.tool.json:3:11: /limit: " in second and '"limits"' in second
@@ -67,8 +61,7 @@ def test_name_in_a_manifest_must_match_the_file_name(command):
     text = '{"description": "Rings.",\n "name": "bell"}\n'
     assert command("validate", "tool", command.file("bell.tool.json", text)).status == 0
     file = command.file("gong.tool.json", text)
-    ran = command("validate", "tool", file)
-    assert ran.status == 1, ran
+    ran = command("validate", "tool", file).exits(1)
     assert ran.lines == [f'{file}:2:10: /name: "name" is "bell" but must be "gong", as in the name of the file '
                          "[manifest-name]"]
     # Standard input has no file name to match. `validate story` reports the same place.
@@ -82,8 +75,7 @@ def test_name_in_a_manifest_must_match_the_file_name(command):
 # covers: 003-13.7-event-schema
 def test_tool_output_is_checked_line_by_line(command):
     text = "\n".join([log("fine"), "no JSON", log("loud", level="shout"), done()]) + "\n"
-    ran = command("validate", "event", command.file("out.ndjson", text))
-    assert ran.status == 1, ran
+    ran = command("validate", "event", command.file("out.ndjson", text)).exits(1)
     assert [line.split("out.ndjson:")[1].split(":")[0] for line in ran.lines] == ["2", "3"]
     assert ": /level: " in ran.lines[1]
 
@@ -91,8 +83,7 @@ def test_tool_output_is_checked_line_by_line(command):
 def test_missing_done_and_events_after_done_are_warnings(command):
     for lines, line, said in (([log("one"), log("two")], 2, "event-done-missing"),
                               ([log("one"), done(), log("late"), done()], 3, "event-after-done")):
-        ran = command("validate", "event", "-", stdin="\n".join(lines))
-        assert ran.status == 0, ran
+        ran = command("validate", "event", "-", stdin="\n".join(lines)).exits(0)
         assert ran.lines[0].startswith(f"standard input:{line}:1: warning: ") and said in ran.lines[0], ran
         assert len(ran.lines) == 2, ran
 
@@ -101,29 +92,25 @@ def test_missing_done_and_events_after_done_are_warnings(command):
 def test_output_of_run_is_a_valid_result(command):
     plan = command.plan(command.tool("light", log("hot"), done()), command.tool("break", exit_status=3))
     result = command("run", plan, "--quiet").out
-    ran = command("validate", "result", "-", stdin=result)
-    assert ran.status == 0, ran
+    command("validate", "result", "-", stdin=result).exits(0)
 
 
 # covers: 003-13.7-plan-schema
 def test_sample_plans_are_valid(command):
-    ran = command("validate", "plan", TORCH / "sample-plan.json", TORCH / "replan-plan.json")
-    assert ran.status == 0, ran
+    command("validate", "plan", TORCH / "sample-plan.json", TORCH / "replan-plan.json").exits(0)
 
 
 def test_story_folder_is_validated(command):
     assert command("validate", "story", TORCH).status == 0
     story = command.story({"go": [{"narrative": "{nobody}"}]}, toml='title = "T"\nunheard = 1\n')
-    ran = command("validate", "story", story)
-    assert ran.status == 1, ran
+    ran = command("validate", "story", story).exits(1)
     assert any("story.toml:2" in line and "unheard" in line for line in ran.lines), ran
     assert any("prompts.json:1" in line and "nobody" in line for line in ran.lines), ran
 
 
 def test_json_output_has_place_pointer_and_rule(command):
     command.file("plan.json", BROKEN)
-    ran = command("validate", "plan", "plan.json", "--json")
-    assert ran.status == 1, ran
+    ran = command("validate", "plan", "plan.json", "--json").exits(1)
     document = json.loads(ran.out)
     assert document["ok"] is False
     (file,) = document["files"]
@@ -136,16 +123,13 @@ def test_json_output_has_place_pointer_and_rule(command):
 @pytest.mark.parametrize("arguments", [["plan", "missing.json"], ["plan", "."], ["tool", "missing.tool.json"], ["story", "missing"],
                                        ["story", "-"]])
 def test_unreadable_document_exits_with_2(command, arguments):
-    ran = command("validate", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    ran = command("validate", *arguments).exits(2, out="")
     assert ran.err.startswith("narratoria validate " + arguments[0] + ": ")
 
 
 def test_unreadable_file_does_not_stop_the_other_checks(command):
     command.file("bad.json", BROKEN)
-    ran = command("validate", "plan", "missing.json", "bad.json", "--json")
-    assert ran.status == 2, ran
+    ran = command("validate", "plan", "missing.json", "bad.json", "--json").exits(2)
     first, second = json.loads(ran.out)["files"]
     assert "error" in first and first["faults"] == []
     assert len(second["faults"]) == 2
@@ -153,10 +137,7 @@ def test_unreadable_file_does_not_stop_the_other_checks(command):
 
 @pytest.mark.parametrize("arguments", [[], ["poem", "x"], ["plan"]])
 def test_misuse_exits_with_2(command, arguments):
-    ran = command("validate", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == ""
-    assert "--help" in ran.err
+    command("validate", *arguments).exits(2, "--help", out="")
 
 
 # ---------------------------------------------------------------- stories
@@ -189,8 +170,7 @@ def story_with(command, toml="", plan=None):
 ], ids=["member", "tool", "duplicate", "allowed path", "narrator", "plugin"])
 def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, plan, place, said):
     story = story_with(command, toml, plan)
-    ran = command("validate", "story", story)
-    assert ran.status == 0, ran
+    ran = command("validate", "story", story).exits(0)
     assert ran.lines[0].startswith(f"{story}/{place}"), ran
     assert said in ran.lines[0]
     assert len(ran.lines) == 2 and ran.lines[1].endswith("no faults"), ran
@@ -210,8 +190,7 @@ def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, p
 ], ids=["unknown", "inner", "missing", "no table"])
 def test_setting_that_violates_the_schema_of_its_plugin_is_a_warning(command, toml, place, said):
     story = story_with(command, toml)
-    ran = command("validate", "story", story)
-    assert ran.status == 0, ran
+    ran = command("validate", "story", story).exits(0)
     assert ran.lines[0].startswith(f"{story}/{place}"), ran
     assert ran.lines[0].endswith(f"{said} [story-plugin-setting]"), ran
     assert len(ran.lines) == 2, ran
@@ -252,8 +231,7 @@ def test_ambiguous_tool_name_in_a_script_is_a_warning(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     command.script("story/tools/lamp.py", "#!/usr/bin/env python3\n")
     (folder / "tale.nuwa").write_text("CALL lamp {}")
-    ran = command("validate", "story", folder)
-    assert "tale.nuwa:1:1: warning: CALL lamp: the name means " in ran.out, ran
+    ran = command("validate", "story", folder).shows("tale.nuwa:1:1: warning: CALL lamp: the name means ")
     assert "rename one of them [story-tool-ambiguous]" in ran.out
 
 
@@ -289,14 +267,12 @@ def test_plugins_option_warns_only_of_tools_that_are_missing(command):
         "CALL rool: neither a file in tools/ nor a plugin of the story provides this tool [story-tool-missing]"]
     # No plugin is loaded for a story with faults.
     (folder / "tale.nuwa").write_text("CALL")
-    ran = command("validate", "story", "--plugins", folder)
-    assert ran.status == 1 and "ParserError" in ran.out and "story-tool-plugin" in ran.out, ran
+    command("validate", "story", "--plugins", folder).exits(1).shows("ParserError", "story-tool-plugin")
 
 
 def test_missing_script_is_a_fault_of_story_toml(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
-    ran = command("validate", "story", folder)
-    assert ran.status == 1, ran
+    ran = command("validate", "story", folder).exits(1)
     assert ran.lines[0].startswith(f'{folder}/story.toml:3:8: /narrator/name: the script "tale.nuwa"'), ran
 
 
@@ -314,8 +290,7 @@ def test_time_out_of_range_is_refused_with_the_maximum(command, value, is_fine):
 
 
 def test_unknown_key_of_a_story_gets_a_suggestion(command):
-    ran = command("validate", "story", story_with(command, "[openning]\n"))
-    assert 'did you mean "opening"?' in ran.out
+    command("validate", "story", story_with(command, "[openning]\n")).shows('did you mean "opening"?')
 
 
 def test_duplicate_keys_of_a_plan_are_warnings(command):
@@ -366,7 +341,5 @@ def test_safe_mode_reports_the_plugins_it_leaves_out(command):
 def test_strict_makes_warnings_faults(command):
     story = command.story({"go": [{"narrative": "n"}, {"narrative": "never"}]})
     assert command("validate", "story", story).status == 0
-    ran = command("validate", "story", "--strict", story)
-    assert ran.status == 1, ran
-    assert "[story-answer-unreached]" in ran.out
+    ran = command("validate", "story", "--strict", story).exits(1).shows("[story-answer-unreached]")
     assert "no faults" not in ran.out
