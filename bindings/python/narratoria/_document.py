@@ -113,6 +113,21 @@ def array_of(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
 strings = array_of(string)
 
 
+_LEVELS = ("debug", "info", "warn", "error")
+
+
+def read_level(value: Any) -> str:
+    if value in _LEVELS:
+        return string(value)
+    raise DocumentError('must be "debug", "info", "warn" or "error"')
+
+
+def read_number(value: Any) -> int | float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise DocumentError("must be a number")
+
+
 def write_document(value: Any) -> Any:
     return value.to_dict()
 
@@ -194,7 +209,12 @@ class Document:
     #: The name, the attribute, the reader and the presence of each member.
     _reads: ClassVar[tuple[tuple[str, str, Callable[[Any], Any], int], ...]] = ()
 
+    #: The classes of documents, by name. With slots, `dataclass` creates each class twice; the second
+    #: one stays.
+    _classes: ClassVar[dict[str, type[Document]]] = {}
+
     def __init_subclass__(cls) -> None:
+        cls._classes[cls.__name__] = cls
         cls._names = frozenset(cls._constants).union(member.name for member in cls._members)
         cls._reads = tuple(
             (member.name, member.attribute, member.read, member.presence) for member in cls._members
@@ -292,6 +312,59 @@ class Document:
         if extra:
             shown.append(f"extra={extra!r}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+#: The reader of a member, by its annotation.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "Any": anything,
+    "Mapping[str, Any]": mapping,
+    "bool": boolean,
+    "dict[str, Any]": mapping,
+    "dict[str, Any] | bool": anything,
+    "float": read_number,
+    "int": integer,
+    "list[dict[str, Any]]": array_of(mapping),
+    "list[str]": strings,
+    "str": string,
+    "Literal['debug', 'info', 'warn', 'error']": read_level,
+}
+_MISSING = object()
+
+
+class Described(Document):
+    """A document whose members come from its annotations, followed by those of its base."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        # The second one that `dataclass` creates has no defaults.
+        if "_members" not in cls.__dict__:
+            cls._members = (
+                *(
+                    cls._member_of(name, annotation, cls.__dict__.get(name, _MISSING))
+                    for name, annotation in cls.__annotations__.items()
+                    if name != "extra"
+                ),
+                *cls._members,
+            )
+            type_ = cls.__dict__.get("type")
+            if type_:
+                cls._constants = {"version": "0", "type": type_}
+        super().__init_subclass__()
+
+    @classmethod
+    def _member_of(cls, attribute: str, annotation: str, default: Any) -> Member:
+        """Returns the member. It is required in JSON unless its default is None or a Missing…."""
+        kind = annotation.removesuffix(" | None")
+        factory = getattr(default, "default_factory", None)
+        if factory is not None and default.metadata:
+            return Member(attribute, string_or_null)
+        is_optional = default is None or factory in (MissingObject, MissingArray)
+        presence = OPTIONAL if is_optional else REQUIRED
+        element = cls._classes.get(kind.removeprefix("list[").removesuffix("]"))
+        if element is not None:
+            return Member(attribute, array_of(element.from_dict), presence, write=write_documents)
+        return Member(attribute, _READERS[kind], presence)
 
 
 class LazyDocument(Document):

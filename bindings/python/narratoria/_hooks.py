@@ -233,7 +233,7 @@ def add_body_classes() -> None:
         _document.mapping: "m",
         _document.anything: "a",
         _document.strings: "t",
-        events.read_level: "l",
+        _document.read_level: "l",
     }
     classes: list[Any] = [*events.TOOL_EVENTS.values(), *events.RUNTIME_EVENTS.values()]
     for made in classes:

@@ -33,6 +33,7 @@ import narratoria
 from ._document import (
     DEFAULTED,
     OPTIONAL,
+    Described,
     Document,
     LazyDocument,
     Member,
@@ -332,7 +333,7 @@ def _no_tool(tool_id: str, there: list[str]) -> KeyError:
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class EventRange(Document):
+class EventRange(Described):
     """The range of an attempt in a tool's events.
 
     Attributes:
@@ -348,8 +349,6 @@ class EventRange(Document):
     count: int
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (Member("first", integer), Member("count", integer))
-
     @property
     def slice(self) -> slice:
         """The slice for a tool's `events`.
@@ -361,7 +360,7 @@ class EventRange(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Receipt(Document):
+class Receipt(Described):
     """How a guarantee of a tool was enforced in an attempt (docs/guarantees.md).
 
     Attributes:
@@ -381,13 +380,6 @@ class Receipt(Document):
     version: str
     proven: bool
     extra: dict[str, Any] = field(default_factory=new_object)
-
-    _members = (
-        Member("guarantee", string),
-        Member("mechanism", string),
-        Member("version", string),
-        Member("proven", boolean),
-    )
 
     def __repr__(self) -> str:
         proof = "proven" if self.proven else "not proven"
@@ -553,7 +545,7 @@ class ToolResult(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Result(LazyDocument):
+class Result(Described, LazyDocument):
     """The result of executing a plan (spec 003 §13.5).
 
     Attributes:
@@ -591,19 +583,6 @@ class Result(LazyDocument):
     disabled_skills: list[str] = field(default_factory=MissingArray)
     state_conflicts: list[dict[str, Any]] = field(default_factory=MissingArray)
     extra: dict[str, Any] = field(default_factory=new_object)
-
-    _members = (
-        Member("plan_id", string),
-        Member("success", boolean),
-        Member("narrative", string),
-        Member("execution_time", integer),
-        Member("tool_results", array_of(ToolResult.from_dict), write=write_documents),
-        Member("failed_tools", strings),
-        Member("generation_attempt", integer),
-        Member("can_replan", boolean),
-        Member("disabled_skills", strings, OPTIONAL),
-        Member("state_conflicts", array_of(mapping), OPTIONAL),
-    )
 
     @property
     def failed(self) -> list[ToolResult]:
@@ -695,7 +674,7 @@ class Result(LazyDocument):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Asset(Document):
+class Asset(Described):
     """An entry of a session's asset registry.
 
     Attributes:
@@ -725,18 +704,6 @@ class Asset(Document):
     metadata: dict[str, Any] = field(default_factory=MissingObject)
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("plan_id", string),
-        Member("tool_id", string),
-        Member("attempt", integer),
-        Member("seq", integer),
-        Member("asset_id", string),
-        Member("kind", string),
-        Member("media_type", string),
-        Member("path", string),
-        Member("metadata", mapping, OPTIONAL),
-    )
-
     def __repr__(self) -> str:
         return f"<Asset {self.asset_id} of {self.tool_id}: {self.media_type} {self.path}>"
 
@@ -752,7 +719,7 @@ class Asset(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Outcome(Document):
+class Outcome(Described):
     """The end of a tool that a narrator invoked before its answer.
 
     Attributes:
@@ -782,25 +749,13 @@ class Outcome(Document):
     error_code: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("tool_id", string),
-        Member("state", string),
-        Member("ok", boolean),
-        Member("result", anything),
-        Member("output", mapping),
-        Member("execution_time", integer),
-        Member("retry_count", integer),
-        Member("error", string, OPTIONAL),
-        Member("error_code", string, OPTIONAL),
-    )
-
     def __repr__(self) -> str:
         why = "" if self.ok else f" {self.error_code}: {self.error}"
         return f"<Outcome {self.tool_id} {self.state}{why}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Opening(Document):
+class Opening(Described):
     """The beginning of a story: the table ``[opening]`` of ``story.toml``.
 
     Attributes:
@@ -816,17 +771,12 @@ class Opening(Document):
     choices: list[str] = field(default_factory=new_array)
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("text", string),
-        Member("choices", strings),
-    )
-
     def __repr__(self) -> str:
         return f"<Opening {self.text!r} choices={self.choices!r}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class PlayerPrompt(Document):
+class PlayerPrompt(Described):
     """A prompt of the player (spec 004 PlayerPrompt).
 
     Attributes:
@@ -844,15 +794,9 @@ class PlayerPrompt(Document):
     session_id: str
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("text", string),
-        Member("timestamp", string),
-        Member("session_id", string),
-    )
-
 
 @dataclass(slots=True, repr=False, eq=False)
-class ToolDescription(Document):
+class ToolDescription(Described):
     """A tool that a plan can name in `toolPath`.
 
     Attributes:
@@ -882,21 +826,9 @@ class ToolDescription(Document):
     state: list[str] = field(default_factory=MissingArray)
     disabled: bool | None = None
 
-    _members = (
-        Member("name", string),
-        Member("description", string, OPTIONAL),
-        Member("input_schema", anything, OPTIONAL),
-        Member("result_schema", anything, OPTIONAL),
-        Member("try_ms", integer, OPTIONAL),
-        Member("repeatable", boolean, OPTIONAL),
-        Member("resources", mapping, OPTIONAL),
-        Member("state", strings, OPTIONAL),
-        Member("disabled", boolean, OPTIONAL),
-    )
-
 
 @dataclass(slots=True)
-class ToolSaid(Document):
+class ToolSaid(Described):
     """What a tool of a past turn said.
 
     Attributes:
@@ -916,16 +848,9 @@ class ToolSaid(Document):
     error: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("tool", string),
-        Member("ok", boolean),
-        Member("summary", string, OPTIONAL),
-        Member("error", string, OPTIONAL),
-    )
-
 
 @dataclass(slots=True)
-class PastTurn(Document):
+class PastTurn(Described):
     """A turn before the prompt of a request.
 
     Attributes:
@@ -944,13 +869,6 @@ class PastTurn(Document):
     choices: list[str] = field(default_factory=new_array)
     tools: list[ToolSaid] = field(default_factory=new_array)
     extra: dict[str, Any] = field(default_factory=new_object)
-
-    _members = (
-        Member("prompt", string),
-        Member("narrative", string),
-        Member("choices", strings),
-        Member("tools", array_of(ToolSaid.from_dict), write=write_documents),
-    )
 
 
 def _result_or_null(value: Any) -> Result | None:

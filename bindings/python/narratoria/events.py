@@ -19,27 +19,22 @@ lists) are shared with the object that was read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ._document import (
     ALWAYS_WRITTEN,
-    OPTIONAL,
-    REQUIRED,
+    Described,
     Document,
     Member,
     MissingArray,
     MissingObject,
-    anything,
-    array_of,
-    boolean,
     integer,
     mapping,
     new_object,
     string,
     string_or_null,
-    strings,
 )
 from ._document_error import DocumentError
 
@@ -80,75 +75,12 @@ __all__ = [
     "event_from_dict",
 ]
 
-_LEVELS = ("debug", "info", "warn", "error")
-
-
-def read_level(value: Any) -> str:
-    if value in _LEVELS:
-        return string(value)
-    raise DocumentError('must be "debug", "info", "warn" or "error"')
-
-
-def read_number(value: Any) -> int | float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
-    raise DocumentError("must be a number")
-
-
-#: The reader of an event's member, by its annotation.
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "Any": anything,
-    "Mapping[str, Any]": mapping,
-    "bool": boolean,
-    "float": read_number,
-    "int": integer,
-    "list[dict[str, Any]]": array_of(mapping),
-    "list[str]": strings,
-    "str": string,
-    "Literal['debug', 'info', 'warn', 'error']": read_level,
-}
 #: Metadata of a member that may be null but is always in the JSON.
 _NULL_IS_WRITTEN = {"null": True}
-_MISSING = object()
-
-
-def _member_of(attribute: str, annotation: str, default: Any) -> Member:
-    """Returns the member. It is required in JSON unless its default is None or a Missing…."""
-    kind = annotation.removesuffix(" | None")
-    if isinstance(default, Field):
-        if default.metadata:
-            return Member(attribute, string_or_null)
-        made: Any = default.default_factory
-        is_optional = made in (MissingObject, MissingArray)
-    else:
-        is_optional = default is None
-    return Member(attribute, _READERS[kind], OPTIONAL if is_optional else REQUIRED)
-
-
-class _Described(Document):
-    # The members of each subclass come from its annotations, followed by those of its base.
-
-    __slots__ = ()
-
-    def __init_subclass__(cls) -> None:
-        # With slots, `dataclass` creates each class twice; the second one has no defaults.
-        if "_members" not in cls.__dict__:
-            cls._members = (
-                *(
-                    _member_of(name, annotation, cls.__dict__.get(name, _MISSING))
-                    for name, annotation in cls.__annotations__.items()
-                    if name != "extra"
-                ),
-                *cls._members,
-            )
-            type_ = cls.__dict__.get("type")
-            if type_:
-                cls._constants = {"version": "0", "type": type_}
-        super().__init_subclass__()
 
 
 @dataclass(slots=True, frozen=True, kw_only=True, repr=False, eq=False)
-class EventBody(_Described):
+class EventBody(Described):
     """Base class of all events.
 
     Attributes:
