@@ -19,39 +19,35 @@ def test_outcomes_round_trip(document):
     assert Outcome.from_dict(json.loads(json.dumps(document))).to_dict() == document
 
 
-def test_narrator_runs_tools_before_answer():
-    with narratoria.Session() as session:
+def test_narrator_runs_tools_before_answer(session):
+    @session.tool
+    def roll(sides: int) -> int:
+        return min(sides, 4)
 
-        @session.tool
-        def roll(sides: int) -> int:
-            return min(sides, 4)
+    @session.narrator
+    async def gambler(request, invoke):
+        one = await invoke("roll", sides=6)
+        both = await asyncio.gather(invoke("roll", sides=2), invoke("roll", sides=3))
+        assert not list(OUTCOME.iter_errors(one.to_dict()))
+        return f"{one.result} {[each.result for each in both]}"
 
-        @session.narrator
-        async def gambler(request, invoke):
-            one = await invoke("roll", sides=6)
-            both = await asyncio.gather(invoke("roll", sides=2), invoke("roll", sides=3))
-            assert not list(OUTCOME.iter_errors(one.to_dict()))
-            return f"{one.result} {[each.result for each in both]}"
-
-        started = []
-        session.add_sink(lambda event: started.append(event.tool_id), ["tool_started"])
-        assert session.play("Roll").narrative == "4 [2, 3]"
-        assert started == ["roll-1", "roll-2", "roll-3"]
+    started = []
+    session.add_sink(lambda event: started.append(event.tool_id), ["tool_started"])
+    assert session.play("Roll").narrative == "4 [2, 3]"
+    assert started == ["roll-1", "roll-2", "roll-3"]
 
 
-def test_failed_tool_does_not_raise_in_narrator():
-    with narratoria.Session() as session:
+def test_failed_tool_does_not_raise_in_narrator(session):
+    @session.tool(name="stuck")
+    def door() -> None:
+        raise narratoria.ToolError("STUCK", "it is stuck")
 
-        @session.tool(name="stuck")
-        def door() -> None:
-            raise narratoria.ToolError("STUCK", "it is stuck")
+    @session.narrator
+    async def porter(request, *, invoke):
+        tried = await invoke("stuck")
+        return f"{tried.ok} {tried.error}"
 
-        @session.narrator
-        async def porter(request, *, invoke):
-            tried = await invoke("stuck")
-            return f"{tried.ok} {tried.error}"
-
-        assert "it is stuck" in session.play("Open").narrative
+    assert "it is stuck" in session.play("Open").narrative
 
 
 def test_next_request_has_previous_invocations():
@@ -75,22 +71,19 @@ def test_next_request_has_previous_invocations():
         assert [each.result for each in seen[1].tool_results] == ["dark"]
 
 
-def test_narrator_that_invokes_must_be_async():
-    with narratoria.Session() as session:
-        session.narrator(lambda request, invoke: "Nothing.")
-        with pytest.raises(TypeError, match="async"):
-            session.play("Look")
+def test_narrator_that_invokes_must_be_async(session):
+    session.narrator(lambda request, invoke: "Nothing.")
+    with pytest.raises(TypeError, match="async"):
+        session.play("Look")
 
 
-def test_invalid_invocation_raises():
-    with narratoria.Session() as session:
+def test_invalid_invocation_raises(session):
+    @session.narrator
+    async def narrator(request, invoke):
+        await invoke("a\0b")
 
-        @session.narrator
-        async def narrator(request, invoke):
-            await invoke("a\0b")
-
-        with pytest.raises((narratoria.Error, ValueError)):
-            session.play("Look")
+    with pytest.raises((narratoria.Error, ValueError)):
+        session.play("Look")
 
 
 async def test_abandoned_invocation_is_cancelled():

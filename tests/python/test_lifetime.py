@@ -55,32 +55,30 @@ def gone(pid: int, seconds: float = 30) -> bool:
 
 
 class TestThreads:
-    def test_session_moves_to_calling_thread(self, make_tool: Any) -> None:
+    def test_session_moves_to_calling_thread(self, session: Any, make_tool: Any) -> None:
         path = make_tool("t", DONE)
-        with narratoria.Session() as session:
-            assert session.execute(one(path)).success
-            results = []
-            thread = threading.Thread(target=lambda: results.append(session.execute(one(path))))
-            thread.start()
-            thread.join()
-            assert results[0].success
-            assert session.execute(one(path)).success
+        assert session.execute(one(path)).success
+        results = []
+        thread = threading.Thread(target=lambda: results.append(session.execute(one(path))))
+        thread.start()
+        thread.join()
+        assert results[0].success
+        assert session.execute(one(path)).success
 
-    def test_concurrent_thread_is_refused(self, make_tool: Any) -> None:
+    def test_concurrent_thread_is_refused(self, session: Any, make_tool: Any) -> None:
         started = threading.Event()
-        with narratoria.Session() as session:
-            session.add_sink(lambda event: started.set(), ["tool_started"])
-            results = []
-            thread = threading.Thread(
-                target=lambda: results.append(session.execute(one(make_tool("t", "sleep 60"))))
-            )
-            thread.start()
-            assert started.wait(300)
-            with pytest.raises(narratoria.BusyError, match="thread"):
-                session.state.to_dict()
-            session.cancel()
-            thread.join(300)
-            assert results[0]["t"].error_code == "CANCELLED"
+        session.add_sink(lambda event: started.set(), ["tool_started"])
+        results = []
+        thread = threading.Thread(
+            target=lambda: results.append(session.execute(one(make_tool("t", "sleep 60"))))
+        )
+        thread.start()
+        assert started.wait(300)
+        with pytest.raises(narratoria.BusyError, match="thread"):
+            session.state.to_dict()
+        session.cancel()
+        thread.join(300)
+        assert results[0]["t"].error_code == "CANCELLED"
 
     @pytest.mark.parametrize("call", ["execute", "close", "state"])
     def test_concurrent_thread_is_refused_during_async_function(self, call: str) -> None:
@@ -143,25 +141,26 @@ class TestThreads:
             assert refused == ["REENTRANT"] * 3
             assert session.play("x").narrative == "x"
 
-    def test_other_threads_run_while_session_waits(self, make_tool: Any, tmp_path: Path) -> None:
-        with narratoria.Session() as session:
-            counted = 0
-            is_over = threading.Event()
+    def test_other_threads_run_while_session_waits(
+        self, session: Any, make_tool: Any, tmp_path: Path
+    ) -> None:
+        counted = 0
+        is_over = threading.Event()
 
-            def count() -> None:
-                nonlocal counted
-                while not is_over.is_set():
-                    counted += 1
-                    if counted == 50:
-                        (tmp_path / "counted").touch()
-                    time.sleep(0.001)
+        def count() -> None:
+            nonlocal counted
+            while not is_over.is_set():
+                counted += 1
+                if counted == 50:
+                    (tmp_path / "counted").touch()
+                time.sleep(0.001)
 
-            thread = threading.Thread(target=count)
-            thread.start()
-            wait = f"until [ -e '{tmp_path}/counted' ]; do sleep 0.01; done"
-            assert session.execute(one(make_tool("t", f"{wait}\n{DONE}"))).success
-            is_over.set()
-            thread.join()
+        thread = threading.Thread(target=count)
+        thread.start()
+        wait = f"until [ -e '{tmp_path}/counted' ]; do sleep 0.01; done"
+        assert session.execute(one(make_tool("t", f"{wait}\n{DONE}"))).success
+        is_over.set()
+        thread.join()
 
     def test_each_thread_may_have_session(self, make_tool: Any) -> None:
         path = make_tool("t", DONE)
@@ -342,7 +341,7 @@ class TestInterrupts:
         session.close()
         assert time.monotonic() - start < 3
 
-    def test_interrupted_loop_runs_again(self) -> None:
+    def test_interrupted_loop_runs_again(self, session: Any) -> None:
         import asyncio
 
         from narratoria._private_loop import PrivateLoop
@@ -350,31 +349,28 @@ class TestInterrupts:
         def interrupt() -> None:
             raise KeyboardInterrupt
 
-        with narratoria.Session() as session:
-            private = PrivateLoop(session._core)
-            private.loop.call_soon(interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                private.drive_until(lambda: True)
-            task = private.loop.create_task(asyncio.sleep(0.01))
-            private.settle([task], 60)
-            assert task.done()
-            private.end([], 0)
+        private = PrivateLoop(session._core)
+        private.loop.call_soon(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            private.drive_until(lambda: True)
+        task = private.loop.create_task(asyncio.sleep(0.01))
+        private.settle([task], 60)
+        assert task.done()
+        private.end([], 0)
 
-    def test_interrupt_in_loop_replaces_only_loop(self) -> None:
+    def test_interrupt_in_loop_replaces_only_loop(self, session: Any) -> None:
         import asyncio
 
-        with narratoria.Session() as session:
+        @session.tool
+        async def nap(interrupted: bool = False) -> None:
+            await asyncio.sleep(0.01)
+            if interrupted:
+                raise KeyboardInterrupt
 
-            @session.tool
-            async def nap(interrupted: bool = False) -> None:
-                await asyncio.sleep(0.01)
-                if interrupted:
-                    raise KeyboardInterrupt
-
-            assert session.execute(one("nap")).success
-            with pytest.raises(KeyboardInterrupt):
-                session.execute(one("nap", {"interrupted": True}))
-            assert session.execute(one("nap")).success
+        assert session.execute(one("nap")).success
+        with pytest.raises(KeyboardInterrupt):
+            session.execute(one("nap", {"interrupted": True}))
+        assert session.execute(one("nap")).success
 
     def test_own_signal_handler_is_kept(self) -> None:
         import asyncio

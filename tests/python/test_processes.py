@@ -55,37 +55,33 @@ def test_session_cannot_be_copied(session: Any, take: Any) -> None:
 
 
 @pytest.mark.parametrize("say", ["log", "state"])
-def test_forked_child_of_tool_gets_forked_error(say: str) -> None:
-    with narratoria.Session() as session:
+def test_forked_child_of_tool_gets_forked_error(session: Any, say: str) -> None:
+    @session.tool
+    def fork(context: Context) -> int:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                context.log("from the child") if say == "log" else session.state.to_dict()
+            except narratoria.ForkedError:
+                code = 7
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-        @session.tool
-        def fork(context: Context) -> int:
-            pid = os.fork()
-            if pid == 0:
-                code = 1
-                try:
-                    context.log("from the child") if say == "log" else session.state.to_dict()
-                except narratoria.ForkedError:
-                    code = 7
-                finally:
-                    os._exit(code)
-            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-        assert session.call("fork") == 7
+    assert session.call("fork") == 7
 
 
-def test_forked_child_exits_after_tool_returns() -> None:
+def test_forked_child_exits_after_tool_returns(session: Any) -> None:
     # The thread that forked is the only one of the child.
-    with narratoria.Session() as session:
+    @session.tool
+    def fork() -> int:
+        pid = os.fork()
+        if pid == 0:
+            return 0
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
-        @session.tool
-        def fork() -> int:
-            pid = os.fork()
-            if pid == 0:
-                return 0
-            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-        assert session.call("fork") == 0
+    assert session.call("fork") == 0
 
 
 @pytest.mark.parametrize(

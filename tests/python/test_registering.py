@@ -111,25 +111,24 @@ BOUND = ["on the session's thread", "sink", "handler", "narrator"]
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_functions_of_blocking_session_may_register(kind: str) -> None:
-    with narratoria.Session() as session:
-        register = Registering(session)
-        give(session, kind, register)
-        if kind == "narrator":
-            assert session.play("x").outcome == "completed"
-        else:
-            assert session.execute(one("t")).success
-        assert register.refused == (EXTENSIONS if kind in BOUND else [])
-        if kind in FREE:
-            assert session.call("learned") == "by heart" and session.call("shared") == "by all"
-            assert session.play("x").narrative == "The new one."
+def test_functions_of_blocking_session_may_register(session: Any, kind: str) -> None:
+    register = Registering(session)
+    give(session, kind, register)
+    if kind == "narrator":
+        assert session.play("x").outcome == "completed"
+    else:
+        assert session.execute(one("t")).success
+    assert register.refused == (EXTENSIONS if kind in BOUND else [])
+    if kind in FREE:
+        assert session.call("learned") == "by heart" and session.call("shared") == "by all"
+        assert session.play("x").narrative == "The new one."
 
-            @session.tool
-            def ring(context: Context) -> None:
-                context.ui_event("bell")
+        @session.tool
+        def ring(context: Context) -> None:
+            context.ui_event("bell")
 
-            session.call("ring")
-            assert register.heard == ["bell"]
+        session.call("ring")
+        assert register.heard == ["bell"]
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
@@ -157,52 +156,47 @@ async def test_functions_of_asyncio_session_may_register(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FREE + BOUND)
-def test_sinks_can_be_changed_in_every_function(kind: str) -> None:
+def test_sinks_can_be_changed_in_every_function(session: Any, kind: str) -> None:
     seen: list[str] = []
-    with narratoria.Session() as session:
 
-        def sink(event: narratoria.Event) -> None:
-            seen.append(event.kind)
+    def sink(event: narratoria.Event) -> None:
+        seen.append(event.kind)
 
-        def work() -> None:
-            if not seen:
-                session.add_sink(sink, ["tool_ended"])
-                session.add_sink(print, ["tool_ended"])
-                session.remove_sink(print)
-                seen.append("added")
+    def work() -> None:
+        if not seen:
+            session.add_sink(sink, ["tool_ended"])
+            session.add_sink(print, ["tool_ended"])
+            session.remove_sink(print)
+            seen.append("added")
 
-        give(session, kind, work)
-        if kind == "narrator":
-            session.play("x")
-        else:
-            session.execute(one("t"))
-        # The sink was attached from then on.
+    give(session, kind, work)
+    if kind == "narrator":
+        session.play("x")
+    else:
         session.execute(one("t"))
-        session.remove_sink(sink)
-        assert seen[0] == "added" and seen[-1] == "tool_ended"
+    # The sink was attached from then on.
+    session.execute(one("t"))
+    session.remove_sink(sink)
+    assert seen[0] == "added" and seen[-1] == "tool_ended"
 
 
-def test_later_tool_of_same_plan_is_found() -> None:
-    with narratoria.Session() as session:
+def test_later_tool_of_same_plan_is_found(session: Any) -> None:
+    @session.tool
+    def teach() -> None:
+        session.tool(name="sing")(lambda: "la")
 
-        @session.tool
-        def teach() -> None:
-            session.tool(name="sing")(lambda: "la")
-
-        plan = Plan([Invocation("teach", "teach"), Invocation("sing", "sing", {}, ["teach"])])
-        assert session.execute(plan)["sing"].result == "la"
+    plan = Plan([Invocation("teach", "teach"), Invocation("sing", "sing", {}, ["teach"])])
+    assert session.execute(plan)["sing"].result == "la"
 
 
-def test_async_narrator_plans_with_tool_it_registered() -> None:
-    with narratoria.Session() as session:
+def test_async_narrator_plans_with_tool_it_registered(session: Any) -> None:
+    @session.narrator
+    async def tell(request: narratoria.NarratorRequest) -> Plan:
+        session.tool(name="sing")(lambda: "la")
+        return Plan([Invocation("sing", "sing")], narrative="It sings.")
 
-        @session.narrator
-        async def tell(request: narratoria.NarratorRequest) -> Plan:
-            session.tool(name="sing")(lambda: "la")
-            return Plan([Invocation("sing", "sing")], narrative="It sings.")
-
-        turn = session.play("x")
-        assert turn.result is not None and turn.result["sing"].result == "la"
+    turn = session.play("x")
+    assert turn.result is not None and turn.result["sing"].result == "la"
 
 
 def test_invalid_registration_raises_in_registering_function(session: Any) -> None:

@@ -517,15 +517,14 @@ class TestTree:
             narratoria.parse_script("LET n = " + "1 + " * 3000 + "1")
 
 
-def test_script_is_cancelled_between_printed_lines():
-    with narratoria.Session() as session:
-        heard = []
+def test_script_is_cancelled_between_printed_lines(session):
+    heard = []
 
-        def hear(line):
-            heard.append(line)
-            session.cancel()
+    def hear(line):
+        heard.append(line)
+        session.cancel()
 
-        with pytest.raises(narratoria.ScriptError) as error:
-            session.run_script("FOR a IN [1, 2, 3, 4, 5] DO PRINT(a) END", on_print=hear)
-        assert error.value.name == "CancelledError"
-        assert heard == ["1"]
+    with pytest.raises(narratoria.ScriptError) as error:
+        session.run_script("FOR a IN [1, 2, 3, 4, 5] DO PRINT(a) END", on_print=hear)
+    assert error.value.name == "CancelledError"
+    assert heard == ["1"]

@@ -209,11 +209,10 @@ def test_lazy_turn_is_stored(path):
     assert narratoria.Store(path).state("s")["last"] == "one"
 
 
-def test_turns_without_store_are_refused():
-    with narratoria.Session() as session:
-        for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
-            with pytest.raises(narratoria.UnsupportedError, match="the session has no store"):
-                ask()
+def test_turns_without_store_are_refused(session):
+    for ask in (lambda: session.turns, lambda: session.current_turn, session.undo):
+        with pytest.raises(narratoria.UnsupportedError, match="the session has no store"):
+            ask()
 
 
 def test_store_is_readable_during_play(path):
