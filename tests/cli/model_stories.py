@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from chat_server import ChatServer
 from harness import done
 
 TOLD = "The door creaks and opens on a dark stair."
@@ -49,12 +50,18 @@ def lamp(before="", **members):
 
 @pytest.fixture
 def play(command, story):
-    """Plays prompts against a server; returns the finished command, which has the records."""
+    """Plays prompts against a server, its URL, or a new server with a list of replies; returns the finished
+    command, which has the records and what the server was asked."""
     def ran(server, *prompts, settings=(), env=None, options=(), **more):
+        if isinstance(server, list):
+            with ChatServer(*server) as new:
+                return ran(new, *prompts, settings=settings, env=env, options=options, **more)
         folder = story(getattr(server, "url", server), *settings, **more)
         finished = command("play", "--verbose", "--story", folder, *options, *(prompts or ("go",)), env=env)
         lines = (folder / "events.ndjson").read_text().split("\n")[:-1]
         finished.records = [json.loads(line) for line in lines]
+        finished.server = server
+        finished.requests = getattr(server, "requests", [])
         return finished
     return ran
 

@@ -23,10 +23,9 @@ from model_stories import (FALLBACK, GOOD, KEY, MANIFEST, PROMPT_SIGN, SMILE, TO
 
 
 def test_request_has_the_rules_the_prompt_and_the_schema_of_the_answer(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, "I open the door", settings=("temperature = 0.5", "seed = 7", "max_tokens = 300"))
+    ran = play([says(GOOD)], "I open the door", settings=("temperature = 0.5", "seed = 7", "max_tokens = 300"))
     assert ran.status == 0, ran
-    (request,) = server.requests
+    (request,) = ran.requests
     assert request.line == "POST /v1/chat/completions HTTP/1.1"
     assert request.headers["content-type"].startswith("application/json")
     assert "authorization" not in request.headers
@@ -45,26 +44,22 @@ def test_request_has_the_rules_the_prompt_and_the_schema_of_the_answer(play):
 def test_instructions_are_those_of_the_manual(play):
     lines = (SOURCE / "plugins/narrator_llm/README.md").read_text().splitlines()
     manual = " ".join(line[2:] for line in lines if line.startswith("> "))
-    with ChatServer(says(GOOD)) as server:
-        assert play(server).status == 0
-    assert server.requests[0].messages[0]["content"].startswith(manual + "\n")
+    ran = play([says(GOOD)]).exits(0)
+    assert ran.requests[0].messages[0]["content"].startswith(manual + "\n")
 
 
 @pytest.mark.parametrize("form", ["json_object", "none"])
 def test_format_of_the_answer_is_a_setting(play, form):
-    with ChatServer(says(GOOD)) as server:
-        assert play(server, settings=(f'format = "{form}"',)).status == 0
-    (request,) = server.requests
+    ran = play([says(GOOD)], settings=(f'format = "{form}"',)).exits(0)
+    (request,) = ran.requests
     assert request.body.get("response_format") == ({"type": form} if form != "none" else None)
     assert "narrative" in request.messages[0]["content"], "only the rules describe the answer"
 
 
 def test_later_request_begins_like_the_first_and_has_its_turn(play):
     other = {**GOOD, "narrative": "The stair winds down."}
-    with ChatServer(says(GOOD), says(other)) as server:
-        ran = play(server, "I open the door", "1")
-    assert ran.status == 0, ran
-    first, second = server.requests
+    ran = play([says(GOOD), says(other)], "I open the door", "1").exits(0)
+    first, second = ran.requests
     assert second.messages[0] == first.messages[0]
     assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "user"]
     assert "I open the door" in second.messages[1]["content"] and TOLD in second.messages[2]["content"]
@@ -103,61 +98,49 @@ def test_tool_that_fails_is_not_tried_again(play):
 
 
 def test_tools_run_and_the_server_is_asked_again_with_their_results(play):
-    with ChatServer(says({"narrative": "You strike a match.", "tools": [use("lamp", oil=2)], "choices": []}),
-                    says(GOOD)) as server:
-        ran = play(server, tools={"lamp": lamp()})
-    assert ran.status == 0, ran
+    ran = play([says({"narrative": "You strike a match.", "tools": [use("lamp", oil=2)], "choices": []}), says(GOOD)],
+               tools={"lamp": lamp()}).exits(0)
     assert ran.out.index("You strike a match.") < ran.out.index("✓ The lamp burns.") < ran.out.index(TOLD)
-    first, second = server.requests
+    first, second = ran.requests
     assert second.messages[:1] == first.messages[:1]
     new = "\n".join(message["content"] for message in second.messages[len(first.messages):])
     assert "You strike a match." in new and "The lamp burns." in new and "hours" in new, new
 
 
 def test_server_is_told_that_a_tool_failed(play):
-    with ChatServer(says({"narrative": "You strike a match.", "tools": [use("lamp", oil=2)], "choices": []}),
-                    says(GOOD)) as server:
-        ran = play(server, tools={"lamp": lamp(ok=False, summary="The wick is wet.")})
-    assert ran.status == 0, ran
-    assert TOLD in ran.out and "The wick is wet." in server.requests[1].text, server.requests[1].messages
-    assert "lamp" not in json.dumps(server.requests[1].body["response_format"]), "it failed in this prompt"
+    ran = play([says({"narrative": "You strike a match.", "tools": [use("lamp", oil=2)], "choices": []}), says(GOOD)],
+               tools={"lamp": lamp(ok=False, summary="The wick is wet.")}).exits(0)
+    assert TOLD in ran.out and "The wick is wet." in ran.requests[1].text, ran.requests[1].messages
+    assert "lamp" not in json.dumps(ran.requests[1].body["response_format"]), "it failed in this prompt"
 
 
 def test_server_is_told_how_an_input_violates_the_schema_of_a_tool(play):
-    with ChatServer(says({"narrative": "You pour.", "tools": [use("lamp", oil=99)], "choices": []}),
-                    says(GOOD)) as server:
-        ran = play(server, tools={"lamp": lamp()})
-    assert ran.status == 0, ran
-    assert TOLD in ran.out and "99" in server.requests[1].text and "at most 9" in server.requests[1].text
+    ran = play([says({"narrative": "You pour.", "tools": [use("lamp", oil=99)], "choices": []}), says(GOOD)],
+               tools={"lamp": lamp()}).exits(0)
+    assert TOLD in ran.out and "99" in ran.requests[1].text and "at most 9" in ran.requests[1].text
 
 
 def test_tool_may_be_used_twice(play):
-    with ChatServer(says({"narrative": "You pour.", "tools": [use("lamp", oil=2), use("lamp", oil=3)]}),
-                    says(GOOD)) as server:
-        ran = play(server)
+    ran = play([says({"narrative": "You pour.", "tools": [use("lamp", oil=2), use("lamp", oil=3)]}), says(GOOD)])
     assert ran.status == 0 and ran.out.count("✓ The lamp burns.") == 2 and TOLD in ran.out, ran
 
 
 def test_model_that_always_uses_tools_is_ended(play):
-    with ChatServer(*(says({"narrative": "You pour.", "tools": [use("lamp", oil=oil)]})
-                      for oil in range(1, 10))) as server:
-        ran = play(server)
-    assert ran.out.count("✓ The lamp burns.") == 4 and len(server.requests) <= 10, ran
-    assert all("lamp" not in json.dumps(request.body["response_format"]) for request in server.requests[4:])
+    ran = play([says({"narrative": "You pour.", "tools": [use("lamp", oil=oil)]}) for oil in range(1, 10)])
+    assert ran.out.count("✓ The lamp burns.") == 4 and len(ran.requests) <= 10, ran
+    assert all("lamp" not in json.dumps(request.body["response_format"]) for request in ran.requests[4:])
 
 
 def test_model_that_repeats_its_answer_is_ended(play):
-    with ChatServer(says({"narrative": "You pour.", "tools": [use("lamp", oil=2)]})) as server:
-        ran = play(server)
-    assert ran.status == 0 and ran.out.count("✓ The lamp burns.") == 1 and len(server.requests) == 2, ran
+    ran = play([says({"narrative": "You pour.", "tools": [use("lamp", oil=2)]})])
+    assert ran.status == 0 and ran.out.count("✓ The lamp burns.") == 1 and len(ran.requests) == 2, ran
 
 
 @pytest.mark.parametrize("prompt", ['I say "no\\" {twice}', "I wave 😀 \u2028 \x01 \x7f", "x" * 100_000],
                          ids=["quotes", "control", "long"])
 def test_prompt_may_be_any_text(play, prompt):
-    with ChatServer(says(GOOD)) as server:
-        assert play(server, prompt).status == 0
-    assert server.requests[0].messages[-1]["content"].startswith(prompt)
+    ran = play([says(GOOD)], prompt).exits(0)
+    assert ran.requests[0].messages[-1]["content"].startswith(prompt)
 
 
 # ---------------------------------------------------------------- answers that are used
@@ -269,21 +252,19 @@ def assert_told(ran, told):
 
 @pytest.mark.parametrize("how", USABLE, ids=lambda how: how.replace(" ", "-"))
 def test_answer_is_told_if_it(play, how):
-    with ChatServer(USABLE[how]) as server:
-        ran = play(server)
+    ran = play([USABLE[how]])
     (told,) = (record["text"] for record in of(ran, "narrative"))
     assert told in (TOLD, SMILE["narrative"]) or ("long" in how and told.count(TOLD) == 9)
     assert_told(ran, told)
-    assert len(server.requests) == 1
+    assert len(ran.requests) == 1
 
 
 @pytest.mark.parametrize("where", CUT, ids=lambda how: how.replace(" ", "-"))
 def test_narrative_is_kept_if_the_answer_is_cut(play, where):
     reply, told = CUT[where]
-    with ChatServer(reply) as server:
-        ran = play(server)
+    ran = play([reply])
     assert_told(ran, told.strip())
-    assert len(server.requests) == 1
+    assert len(ran.requests) == 1
 
 
 def test_choices_of_an_answer_are_offered(play):
@@ -292,23 +273,19 @@ def test_choices_of_an_answer_are_offered(play):
 
 
 def test_choices_beyond_a_number_are_dropped(play):
-    with ChatServer(says({**GOOD, "choices": [f"I try {number}" for number in range(60)]})) as server:
-        ran = play(server)
+    ran = play([says({**GOOD, "choices": [f"I try {number}" for number in range(60)]})])
     assert_told(ran, TOLD)
     assert "1. I try 0" in ran.out and "I try 20" not in ran.out
 
 
 @pytest.mark.parametrize("narrative", ["One\u0000two", "One\u001b[2Jtwo", "One\u202etwo", "One\u0085two"])
 def test_control_characters_of_an_answer_do_not_reach_the_terminal(play, narrative):
-    with ChatServer(says({**GOOD, "narrative": narrative})) as server:
-        ran = play(server)
-    assert ran.status == 0 and "One" in ran.out and "two" in ran.out, ran
+    ran = play([says({**GOOD, "narrative": narrative})]).exits(0).shows("One", "two")
     assert not set("\0\x1b\x85") & set(ran.out), ran
 
 
 def test_tokens_are_reported(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server)
+    ran = play([says(GOOD)])
     (usage,) = of(ran, "narrator_usage")
     assert (usage["inputTokens"], usage["outputTokens"], usage["cachedTokens"]) == (900, 120, 800), usage
     assert usage["model"] == "small" and 0 <= usage["firstMs"] <= usage["totalMs"], usage
@@ -317,8 +294,7 @@ def test_tokens_are_reported(play):
 
 
 def test_tokens_of_answers_that_were_not_used_are_reported_too(play):
-    with ChatServer(says('{"narrative": 7}'), says(GOOD)) as server:
-        ran = play(server)
+    ran = play([says('{"narrative": 7}'), says(GOOD)])
     (ended,) = of(ran, "turn_ended")
     assert (ended["usage"]["reports"], ended["usage"]["outputTokens"]) == (2, 240), ended
 
@@ -359,10 +335,8 @@ UNUSABLE = {
 def test_server_is_asked_again_with_the_fault_if_the_answer(play, how):
     content, fault = UNUSABLE[how]
     finish = "length" if "cut" in how else "stop"
-    with ChatServer(says(content, finish=finish), says(GOOD)) as server:
-        ran = play(server)
-    assert ran.status == 0 and TOLD in ran.out, ran
-    first, second = server.requests
+    ran = play([says(content, finish=finish), says(GOOD)]).exits(0).shows(TOLD)
+    first, second = ran.requests
     assert second.messages[0] == first.messages[0]
     *_, repeated, last = second.messages
     assert last["role"] == "user" and fault in last["content"], second.messages
@@ -375,22 +349,19 @@ def test_server_is_asked_again_with_the_fault_if_the_answer(play, how):
 @pytest.mark.parametrize("how", UNUSABLE, ids=lambda how: how.replace(" ", "-"))
 def test_turn_ends_in_the_fallback_if_five_answers_are_not_used(play, how):
     content, fault = UNUSABLE[how]
-    with ChatServer(says(content, finish="length" if "cut" in how else "stop")) as server:
-        ran = play(server)
+    ran = play([says(content, finish="length" if "cut" in how else "stop")])
     assert ran.status == 1 and FALLBACK in ran.out and fault in shown(ran), ran
-    assert len(server.requests) == 5
+    assert len(ran.requests) == 5
 
 
 def test_repeated_answer_is_bounded(play):
-    with ChatServer(says({"narrative": 7, "tools": "é" * 100_000}, piece=5000), says(GOOD)) as server:
-        assert play(server).status == 0
-    assert server.requests[1].messages[-2]["content"].startswith('{"narrative": 7')
-    assert len(server.requests[1].text) < 10_000
+    ran = play([says({"narrative": 7, "tools": "é" * 100_000}, piece=5000), says(GOOD)]).exits(0)
+    assert ran.requests[1].messages[-2]["content"].startswith('{"narrative": 7')
+    assert len(ran.requests[1].text) < 10_000
 
 
 def test_long_name_of_an_unknown_tool_does_not_flood_the_terminal(play):
-    with ChatServer(says({"narrative": "La.", "tools": [use("é" * 100_000)]}, piece=5000), says(GOOD)) as server:
-        ran = play(server)
+    ran = play([says({"narrative": "La.", "tools": [use("é" * 100_000)]}, piece=5000), says(GOOD)])
     assert ran.status == 0 and max(map(len, ran.lines)) < 500, ran
 
 
@@ -438,13 +409,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("how", BROKEN, ids=lambda how: how.replace(" ", "-"))
 def test_turn_continues_with_the_next_answer_if_the_server(play, how):
-    with ChatServer(BROKEN[how], says(GOOD)) as server:
-        ran = play(server)
-    assert len(server.requests) <= 2
+    ran = play([BROKEN[how], says(GOOD)])
+    assert len(ran.requests) <= 2
     if ran.status == 0:
         assert TOLD in ran.out, ran
-        *_, last = server.requests[-1].messages
-        assert server.url not in last["content"], "the model cannot correct a fault of its server"
+        *_, last = ran.requests[-1].messages
+        assert ran.server.url not in last["content"], "the model cannot correct a fault of its server"
     else:
         assert ran.status == 1 and FALLBACK in ran.out, ran
         assert how == "redirects", ran
@@ -452,10 +422,9 @@ def test_turn_continues_with_the_next_answer_if_the_server(play, how):
 
 @pytest.mark.parametrize("how", BROKEN, ids=lambda how: how.replace(" ", "-"))
 def test_turn_ends_in_the_fallback_if_the_server_always(play, how):
-    with ChatServer(BROKEN[how]) as server:
-        ran = play(server, times="narrator_ms = 2000")
+    ran = play([BROKEN[how]], times="narrator_ms = 2000")
     assert ran.status == 1 and FALLBACK in ran.out and "the narrator returned no plan: " in ran.out, ran
-    assert 1 <= len(server.requests) <= 10
+    assert 1 <= len(ran.requests) <= 10
 
 
 @pytest.mark.parametrize("reply", [
@@ -519,9 +488,7 @@ def test_deep_nesting_does_not_break_the_turn(play, depth, before, after, is_cut
     text = '{"narrative": "' + TOLD + '", ' + before + "[" * depth
     if not is_cut:
         text += "]" * depth + after + "}"
-    with ChatServer(says(text, piece=4000), says(GOOD)) as server:
-        ran = play(server)
-    assert ran.status == 0 and TOLD in ran.out, ran
+    play([says(text, piece=4000), says(GOOD)]).exits(0).shows(TOLD)
 
 
 # ---------------------------------------------------------------- statuses
@@ -529,18 +496,16 @@ def test_deep_nesting_does_not_break_the_turn(play, depth, before, after, is_cut
 
 @pytest.mark.parametrize("status", ["429 Too Many", "500 Oh", "502 Bad Gateway", "503 Busy", "504 Late"])
 def test_busy_server_is_asked_again_within_the_same_generation(play, status):
-    with ChatServer(whole(error("try later"), status), says(GOOD)) as server:
-        ran = play(server)
+    ran = play([whole(error("try later"), status), says(GOOD)])
     assert_told(ran, TOLD)
-    first, second = server.requests
+    first, second = ran.requests
     assert second.at - first.at >= 0.45 and second.body == first.body
 
 
 def test_server_may_say_when_it_is_asked_again(play):
-    with ChatServer(whole(error("slowly"), "429 Too Many", "Retry-After: 1"), says(GOOD)) as server:
-        ran = play(server)
+    ran = play([whole(error("slowly"), "429 Too Many", "Retry-After: 1"), says(GOOD)])
     assert_told(ran, TOLD)
-    first, second = server.requests
+    first, second = ran.requests
     assert second.at - first.at >= 0.95
 
 
@@ -562,17 +527,15 @@ def test_waiting_beyond_the_time_of_a_reply_ends_at_once(play):
 
 
 def test_busy_server_is_given_up_within_the_times_of_the_turn(play):
-    with ChatServer(whole(error("try later"), "503 Busy")) as server:
-        ran = play(server, times="narrator_ms = 1300")
+    ran = play([whole(error("try later"), "503 Busy")], times="narrator_ms = 1300")
     assert ran.status == 1 and FALLBACK in ran.out and "try later" in shown(ran), ran
-    assert len(server.requests) == 2, "it waits 0.5 s once, and then has no time to wait 1 s"
+    assert len(ran.requests) == 2, "it waits 0.5 s once, and then has no time to wait 1 s"
 
 
 def test_busy_server_is_asked_four_times_for_a_prompt(play):
-    with ChatServer(whole(error("try later"), "503 Busy")) as server:
-        ran = play(server)
+    ran = play([whole(error("try later"), "503 Busy")])
     assert ran.status == 1 and FALLBACK in ran.out and "try later" in shown(ran), ran
-    assert len(server.requests) == 4
+    assert len(ran.requests) == 4
 
 
 REFUSALS = {
@@ -586,14 +549,12 @@ REFUSALS = {
 
 @pytest.mark.parametrize("status", REFUSALS)
 def test_refused_request_is_not_repeated(play, status):
-    with ChatServer(whole(REFUSALS[status], status)) as server:
-        ran = play(server, settings=('format = "json_schema"',))
-    assert ran.status == 1 and FALLBACK in ran.out, ran
+    ran = play([whole(REFUSALS[status], status)], settings=('format = "json_schema"',)).exits(1).shows(FALLBACK)
     assert status[:3] in ran.out, ran
     words = {"404": "nothing here", "403": "Not for you", "422": "too large", "401": "Incorrect API key",
              "400": "does not exist"}[status[:3]]
     assert words in shown(ran), ran
-    assert len(server.requests) == 1
+    assert len(ran.requests) == 1
 
 
 def test_player_is_told_once_that_the_narrator_gave_no_answer(command, story):
@@ -607,21 +568,19 @@ def test_player_is_told_once_that_the_narrator_gave_no_answer(command, story):
 
 
 def test_next_prompt_asks_a_server_that_refused_the_last_one(play):
-    with ChatServer(whole(error("No key"), "401 Unauthorized"), says(GOOD)) as server:
-        ran = play(server, "go", "go on")
+    ran = play([whole(error("No key"), "401 Unauthorized"), says(GOOD)], "go", "go on")
     assert ran.status == 1 and ran.out.index(FALLBACK) < ran.out.index(TOLD), ran
-    assert len(server.requests) == 2
+    assert len(ran.requests) == 2
 
 
 @pytest.mark.parametrize("body", [b"", b"\x1b[2J\x00oh", b"\xff\xfe", b"x" * 100_000, b"[" * 100_000,
                                   b'{"error": {"message": 7}}', b'{"error": null}', b'{"error": ["a"]}'],
                          ids=["empty", "control", "not UTF-8", "long", "deep", "number", "null", "array"])
 def test_body_of_a_refusal_may_be_anything(play, body):
-    with ChatServer(whole(body, "400 Bad Request")) as server:
-        ran = play(server, settings=('format = "json_schema"',))
+    ran = play([whole(body, "400 Bad Request")], settings=('format = "json_schema"',))
     assert ran.status == 1 and FALLBACK in ran.out and "400" in ran.out, ran
     assert "\x1b" not in ran.out and max(map(len, ran.lines)) < 500, ran
-    assert len(server.requests) == 1
+    assert len(ran.requests) == 1
 
 
 # ---------------------------------------------------------------- connections
@@ -644,17 +603,15 @@ def test_turn_without_a_server_ends_in_the_fallback_and_names_the_address(play):
 
 @pytest.mark.parametrize("fails", [Peer.close, Peer.reset], ids=["closed", "reset"])
 def test_connection_that_fails_before_the_answer_is_made_again(play, fails):
-    with ChatServer(fails, says(GOOD)) as server:
-        ran = play(server)
+    ran = play([fails, says(GOOD)])
     assert_told(ran, TOLD)
-    assert len(server.requests) == 2
+    assert len(ran.requests) == 2
 
 
 def test_turns_share_a_connection(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, "one", "two", "three")
+    ran = play([says(GOOD)], "one", "two", "three")
     assert ran.status == 0 and ran.out.count(TOLD) == 3, ran
-    assert server.connections == 1 and len(server.requests) == 3
+    assert ran.server.connections == 1 and len(ran.requests) == 3
 
 
 def test_server_may_close_the_connection_after_each_answer(play):
@@ -662,17 +619,15 @@ def test_server_may_close_the_connection_after_each_answer(play):
         says(GOOD)(peer)
         peer.close()
 
-    with ChatServer(once) as server:
-        ran = play(server, "one", "two", "three")
+    ran = play([once], "one", "two", "three")
     assert ran.status == 0 and ran.out.count(TOLD) == 3, ran
-    assert server.connections >= 3 == len(server.requests)
+    assert ran.server.connections >= 3 == len(ran.requests)
 
 
 def test_server_may_close_the_connection_when_the_next_request_arrives(play):
-    with ChatServer(says(GOOD), Peer.close, says(GOOD), Peer.reset, says(GOOD)) as server:
-        ran = play(server, "one", "two", "three")
+    ran = play([says(GOOD), Peer.close, says(GOOD), Peer.reset, says(GOOD)], "one", "two", "three")
     assert ran.status == 0 and ran.out.count(TOLD) == 3, ran
-    assert len(server.requests) == 5
+    assert len(ran.requests) == 5
 
 
 # ---------------------------------------------------------------- times
@@ -722,10 +677,9 @@ def test_turn_ends_within_its_times_if_the_server_trickles(play, what):
 def test_first_piece_has_its_own_time(play):
     reasoning = events(delta(reasoning_content="hm"), is_done=False)
     started = time.monotonic()
-    with ChatServer(begins(b"", trickles(reasoning))) as server:
-        ran = play(server, times="narrator_ms = 60000\nnarrator_first_ms = 200")
+    ran = play([begins(b"", trickles(reasoning))], times="narrator_ms = 60000\nnarrator_first_ms = 200")
     assert ran.status == 1 and FALLBACK in ran.out, ran
-    assert time.monotonic() - started < 60 and len(server.requests) <= 5
+    assert time.monotonic() - started < 60 and len(ran.requests) <= 5
 
 
 def test_time_of_a_turn_ends_its_request(play):
@@ -813,33 +767,30 @@ def test_key_is_sent_and_appears_nowhere_else(command, play, tmp_path):
     replies = [says({"narrative": "You pour.", "tools": [use("lamp", oil=2)], "choices": []}), says(GOOD),
                says('{"narrative": 7}'), says(GOOD), whole(error(echo), "401 Unauthorized"),
                whole(error(echo)), whole(error(echo), "503 Busy"), chunked(b"data: " + echo.encode() + b"\n\n")]
-    with ChatServer(*replies) as server:
-        ran = play(server, "one", "two", "three", "four", env=environment(TEST_KEY=KEY),
-                   settings=('key_variable = "TEST_KEY"', 'record = "exchanges.ndjson"'), times="narrator_ms = 700",
-                   tools={"lamp": lamp('tr "\\0" "\\n" < /proc/self/environ > "$PWD/environment"')},
-                   options=("--log", "debug", "--store", tmp_path / "saves.db", "--session", "evening"))
+    ran = play(replies, "one", "two", "three", "four", env=environment(TEST_KEY=KEY),
+               settings=('key_variable = "TEST_KEY"', 'record = "exchanges.ndjson"'), times="narrator_ms = 700",
+               tools={"lamp": lamp('tr "\\0" "\\n" < /proc/self/environ > "$PWD/environment"')},
+               options=("--log", "debug", "--store", tmp_path / "saves.db", "--session", "evening"))
     assert ran.status == 1 and "Incorrect API key provided" in ran.out, ran
-    assert {request.headers.get("authorization") for request in server.requests} == {f"Bearer {KEY}"}
+    assert {request.headers.get("authorization") for request in ran.requests} == {f"Bearer {KEY}"}
     for name in ("environment", "exchanges.ndjson", "saves.db"):
         assert len(list(tmp_path.rglob(name))) == 1, name
     found = [file for file in tmp_path.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
     assert not found, found
     assert KEY not in ran.out + ran.err, ran
-    assert not any(KEY in json.dumps(request.body) for request in server.requests)
+    assert not any(KEY in json.dumps(request.body) for request in ran.requests)
 
 
 def test_missing_key_is_reported_with_its_variable(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=('key_variable = "TEST_KEY"',))
+    ran = play([says(GOOD)], settings=('key_variable = "TEST_KEY"',))
     assert ran.status in (1, 2) and "TEST_KEY" in ran.out + ran.err, ran
-    assert not server.requests
+    assert not ran.requests
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\n", f"{KEY}\r\nX-Other: 1"], ids=["line end", "header"])
 def test_key_with_a_line_end_adds_no_header(play, key):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=('key_variable = "TEST_KEY"',), env=environment(TEST_KEY=key))
+    ran = play([says(GOOD)], settings=('key_variable = "TEST_KEY"',), env=environment(TEST_KEY=key))
     assert KEY not in ran.out + ran.err, ran
-    for request in server.requests:
+    for request in ran.requests:
         assert request.headers["authorization"] == f"Bearer {KEY}" and "x-other" not in request.headers
-    assert server.requests or FALLBACK in ran.out, ran
+    assert ran.requests or FALLBACK in ran.out, ran

@@ -54,9 +54,8 @@ def test_server_may_refuse_a_format(play, reply):
 
 
 def test_format_of_the_story_is_not_questioned(play):
-    with ChatServer(says(GOOD)) as server:
-        assert play(server, settings=('format = "json_schema"',)).status == 0
-    assert server.probes == []
+    ran = play([says(GOOD)], settings=('format = "json_schema"',)).exits(0)
+    assert ran.server.probes == []
 
 
 def test_sign_in_other_words_is_not_the_format(play):
@@ -145,10 +144,9 @@ def test_server_that_never_shows_its_format_is_asked_twice(play):
 def test_schema_of_the_tools_may_be_refused_too(play):
     def answers(peer):
         (refuses() if format_of(peer.request) == "json_schema" else says(GOOD))(peer)
-    with ChatServer(answers) as server:
-        ran = play(server, "go", "on")
+    ran = play([answers], "go", "on")
     assert ran.status == 0 and TOLD in shown(ran), ran
-    assert [format_of(request) for request in server.requests] == ["json_schema", "none", "none"]
+    assert [format_of(request) for request in ran.requests] == ["json_schema", "none", "none"]
 
 
 def test_format_that_was_refused_once_is_not_used_again(play):
@@ -161,17 +159,15 @@ def test_format_that_was_refused_once_is_not_used_again(play):
 
 
 def test_request_that_is_refused_in_any_form_is_sent_twice(play):
-    with ChatServer(refuses(message="the context is full")) as server:
-        ran = play(server)
+    ran = play([refuses(message="the context is full")])
     assert FALLBACK in ran.out and "the context is full" in shown(ran), ran
-    assert [format_of(request) for request in server.requests] == ["json_schema", "none"]
+    assert [format_of(request) for request in ran.requests] == ["json_schema", "none"]
 
 
 def test_refusal_of_a_later_request_is_not_about_its_format(play):
-    with ChatServer(says(GOOD), refuses(message="the context is full")) as server:
-        ran = play(server, "go", "on")
+    ran = play([says(GOOD), refuses(message="the context is full")], "go", "on")
     assert FALLBACK in ran.out and "the context is full" in shown(ran), ran
-    assert len(server.requests) == 2
+    assert len(ran.requests) == 2
 
 
 def test_server_may_want_the_newer_name_of_the_limit(play):
@@ -199,24 +195,21 @@ def test_tokens_of_the_question_are_reported_with_the_first_answer(play):
 
 
 def test_only_the_first_call_of_the_function_is_the_answer(play):
-    with ChatServer(calls(GOOD, {**GOOD, "narrative": "Another."})) as server:
-        ran = play(server, settings=('format = "tools"',))
+    ran = play([calls(GOOD, {**GOOD, "narrative": "Another."})], settings=('format = "tools"',))
     assert ran.status == 0 and TOLD in shown(ran) and "Another." not in ran.out, ran
-    (tool,) = server.requests[0].body["tools"]
-    assert tool["function"]["name"] == "answer" and server.requests[0].body["tool_choice"] == "required"
+    (tool,) = ran.requests[0].body["tools"]
+    assert tool["function"]["name"] == "answer" and ran.requests[0].body["tool_choice"] == "required"
     assert list(tool["function"]["parameters"]["properties"]) == ["narrative", "tools", "choices"]
 
 
 def test_narrative_is_told_while_the_call_is_written(play):
-    with ChatServer(calls(GOOD)) as server:
-        ran = play(server, settings=('format = "tools"',))
+    ran = play([calls(GOOD)], settings=('format = "tools"',))
     assert "".join(each["text"] for each in of(ran, "narrative_delta")) == TOLD, ran
 
 
 def test_call_may_come_whole(play):
     call = {"id": "c", "type": "function", "function": {"name": "answer", "arguments": json.dumps(GOOD)}}
-    with ChatServer(whole(completion("", tool_calls=[call]))) as server:
-        ran = play(server, settings=('format = "tools"',))
+    ran = play([whole(completion("", tool_calls=[call]))], settings=('format = "tools"',))
     assert ran.status == 0 and TOLD in shown(ran), ran
 
 
@@ -244,16 +237,14 @@ def test_first_request_fits_into_the_budget_if_the_server_counts_its_tokens(play
     with ChatServer(says(GOOD), counter=counter) as server:
         assert play(server, "go", "on", settings=settings).status == 0
     assert len(server.requests[0].text) + 200 <= 4000 and len(server.counted) == 1
-    with ChatServer(says(GOOD)) as server:
-        assert play(server, settings=settings).status == 0
-    assert len(server.requests[0].text) > 4000, "without the server's count, English text is assumed"
+    ran = play([says(GOOD)], settings=settings).exits(0)
+    assert len(ran.requests[0].text) > 4000, "without the server's count, English text is assumed"
 
 
 def test_key_is_not_sent_beyond_the_address_of_the_story(play):
-    with ChatServer(says(GOOD)) as server:
-        assert play(server, settings=('key_variable = "MODEL_KEY"',), env=environment(MODEL_KEY=KEY)).status == 0
-    assert KEY in server.requests[0].headers["authorization"]
-    assert KEY not in str(server.counted[0].headers)
+    ran = play([says(GOOD)], settings=('key_variable = "MODEL_KEY"',), env=environment(MODEL_KEY=KEY)).exits(0)
+    assert KEY in ran.requests[0].headers["authorization"]
+    assert KEY not in str(ran.server.counted[0].headers)
 
 
 def test_hosted_server_is_not_asked_to_count(play):

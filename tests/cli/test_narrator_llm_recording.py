@@ -44,8 +44,7 @@ def test_story_is_played_from_the_recording_without_the_server(recorded):
 
 
 def test_cost_is_that_of_the_prices_for_a_million_tokens(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=(FORMAT, *PRICES))
+    ran = play([says(GOOD)], settings=(FORMAT, *PRICES))
     (usage,) = of(ran, "narrator_usage")
     # 900 tokens in, of which 800 are cached, and 120 out.
     assert usage["cost"] == pytest.approx((100 * 2.0 + 800 * 0.5 + 120 * 4.0) / 1e6) and usage["currency"] == "EUR"

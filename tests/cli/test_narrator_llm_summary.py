@@ -153,10 +153,8 @@ STATE = "[state]\nplayer = {name = 'Ada', hp = 5}\nquest = 'the mill'\n" + "".jo
 
 
 def test_facts_are_shown_however_long_the_state_is(play):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=('facts = ["/a000", "/player/name", "/quest", "/none"]', STATE))
-    assert ran.status == 0, ran
-    text = server.requests[0].messages[-1]["content"]
+    ran = play([says(GOOD)], settings=('facts = ["/a000", "/player/name", "/quest", "/none"]', STATE)).exits(0)
+    text = ran.requests[0].messages[-1]["content"]
     assert 'Most important:\n- a000: "xxxxx' in text
     assert '…\n- player/name: "Ada"\n- quest: "the mill"\nThe state:\n' in text
     assert "(the rest is left out)" in text
@@ -164,7 +162,6 @@ def test_facts_are_shown_however_long_the_state_is(play):
 
 @pytest.mark.parametrize("facts", ['"/player"', '["player"]', "[7]", '[""]'])
 def test_invalid_facts_are_reported(play, facts):
-    with ChatServer(says(GOOD)) as server:
-        ran = play(server, settings=(f"facts = {facts}",))
+    ran = play([says(GOOD)], settings=(f"facts = {facts}",))
     assert ran.status == 1 and 'the setting "facts" must be' in " ".join((ran.out + ran.err).split()), ran
-    assert server.requests == []
+    assert ran.requests == []

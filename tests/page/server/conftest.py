@@ -3,7 +3,7 @@
 
 import pytest
 
-from serving import Command, Page, has_page
+from serving import Command, Page, assets_of, done, has_page, picture, plan, said
 
 
 @pytest.fixture
@@ -22,3 +22,22 @@ def serve(tmp_path):
     yield start
     for page in pages:
         page.end()
+
+
+@pytest.fixture
+def announced(serve):
+    """announced(path) serves a story whose tool announces that path; returns the page and the number of
+    the event."""
+    def make(path, media_type="image/png"):
+        page = serve({"go": [plan("make")]}, {"make": said(picture(path, media_type), done())})
+        page.prompt("go")
+        [seq] = assets_of(page.stream().until_turn_ended())
+        return page, seq
+
+    return make
+
+
+@pytest.fixture
+def page(serve):
+    """The page of a story with nothing in it."""
+    return serve()

@@ -18,7 +18,8 @@ from harness import (BUILD, DEADLINE, NARRATORIA, SOURCE, TORCH, Command, defaul
                      environment, event, log, patch)
 
 __all__ = ["default_signals", "BUILD", "DEADLINE", "NARRATORIA", "SOURCE", "TORCH", "Command", "Page", "done", "environment", "sanitizers",
-           "event", "exchange", "has_page", "head", "log", "patch", "plan", "said", "statuses", "tool_that_waits"]
+           "assets_of", "event", "exchange", "has_page", "head", "is_asset", "log", "page_with_a_picture", "patch",
+           "picture", "plan", "said", "statuses", "tool_that_waits"]
 
 
 def has_page():
@@ -35,6 +36,20 @@ def tool_that_waits():
     """Returns a shell tool that logs "ready" and then runs until it is terminated."""
     return (f"#!/bin/sh\nexec 2>/dev/null\ntrap 'exit 0' TERM\necho '{log('ready')}'\n"
             "while :; do sleep 60 & wait $!; done\n")
+
+
+def picture(path, media_type="image/png"):
+    """Returns the event of a picture, or of another file."""
+    return event("asset", assetId="a", kind=media_type.partition("/")[0], mediaType=media_type, path=str(path))
+
+
+def is_asset(record):
+    return record["event"].get("type") == "asset"
+
+
+def assets_of(records):
+    """The numbers of the assets among these records."""
+    return [record["seq"] for record in records if is_asset(record)]
 
 
 def plan(*tools, **members):
@@ -67,9 +82,7 @@ class Page:
         self.host = self.address.partition("//")[2].partition(":")[0]
         self.origin = f"http://{self.host}:{self.port}"
         self.open = []
-        answer = self.enter()
-        assert answer.status == 200, answer.text
-        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        self.cookie = self.enter().has(200).headers["Set-Cookie"].partition(";")[0]
 
     def said(self):
         self.errors.seek(0)
@@ -143,11 +156,27 @@ class Page:
         return self.process.returncode
 
 
+def page_with_a_picture(folder, content):
+    """Serves a story whose only turn has made a picture; its number is the page's `asset`."""
+    (folder / "picture.png").write_bytes(content)
+    tool = said(picture(folder / "picture.png"), done())
+    page = Page(folder, Command(folder).story({"go": [plan("make")]}, {"make": tool}))
+    page.prompt("go")
+    [page.asset] = assets_of(page.stream().until_turn_ended())
+    return page
+
+
 class Answer:
     def __init__(self, response):
         self.status = response.status
         self.headers = response.headers
         self.body = response.read()
+
+    def has(self, status, code=None):
+        """Checks the status, and the code of a refusal; returns itself."""
+        assert self.status == status, (self.status, self.body)
+        assert code is None or self.code == code, self.body
+        return self
 
     @property
     def text(self):

@@ -5,36 +5,26 @@ import os
 
 import pytest
 
-from serving import done, event, patch, plan, said
+from serving import assets_of, done, event, is_asset, patch, picture, plan, said
 
 CONTENT = bytes(range(256)) * 400
 
 
 @pytest.fixture
-def asset(serve, tmp_path):
+def asset(announced, tmp_path):
     """asset(media type, content) returns the page, the number of the event, and the file."""
 
     def make(media_type="image/png", content=CONTENT, name="picture.png"):
         file = tmp_path / name
         file.write_bytes(content)
-        page = serve({"go": [plan("make")]}, {"make": said(
-            event("asset", assetId="a", kind=media_type.partition("/")[0], mediaType=media_type,
-                  path=str(file)), done())})
-        page.prompt("go")
-        return page, number_of(page), file
+        return *announced(file, media_type), file
 
     return make
 
 
-def number_of(page):
-    records = page.stream().until_turn_ended()
-    return [record["seq"] for record in records if record["event"].get("type") == "asset"][-1]
-
-
 def test_an_asset_is_the_file_of_its_event(asset):
     page, seq, _ = asset()
-    answer = page.get(f"/api/assets/{seq}")
-    assert answer.status == 200
+    answer = page.get(f"/api/assets/{seq}").has(200)
     assert answer.body == CONTENT
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["Content-Length"] == str(len(CONTENT))
@@ -57,8 +47,7 @@ def test_head_has_the_same_headers_without_a_body(asset):
 ])
 def test_single_range_returns_that_part(asset, asked, first, last):
     page, seq, _ = asset()
-    answer = page.get(f"/api/assets/{seq}", Range=asked)
-    assert answer.status == 206
+    answer = page.get(f"/api/assets/{seq}", Range=asked).has(206)
     assert answer.headers["Content-Range"] == f"bytes {first}-{last}/{len(CONTENT)}"
     assert answer.headers["Content-Length"] == str(last - first + 1)
     assert answer.body == CONTENT[first:last + 1]
@@ -67,8 +56,7 @@ def test_single_range_returns_that_part(asset, asked, first, last):
 @pytest.mark.parametrize("asked", ["bytes=102400-", "bytes=999999-9999999", "bytes=-0"])
 def test_range_after_the_end_is_not_satisfiable(asset, asked):
     page, seq, _ = asset()
-    answer = page.get(f"/api/assets/{seq}", Range=asked)
-    assert answer.status == 416
+    answer = page.get(f"/api/assets/{seq}", Range=asked).has(416)
     assert answer.headers["Content-Range"] == f"bytes */{len(CONTENT)}"
 
 
@@ -118,34 +106,27 @@ def write_with_the_same_size(file):
 def test_replaced_or_changed_file_is_refused(asset, change):
     page, seq, file = asset()
     change(file)
-    answer = page.get(f"/api/assets/{seq}")
-    assert (answer.status, answer.code) == (410, "ASSET_CHANGED")
+    answer = page.get(f"/api/assets/{seq}").has(410, "ASSET_CHANGED")
     assert "replaced or written to since" in answer.json["message"]
 
 
-def test_relative_path_is_identified_at_its_event(serve, tmp_path):
+def test_relative_path_is_identified_at_its_event(announced, tmp_path):
     (tmp_path / "a").write_bytes(b"picture")
     (tmp_path / "b").write_bytes(b"secrets")
     # Relative to the server's working folder, which the test does not know.
     path = "../" * 40 + str(tmp_path / "a").lstrip("/")
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=path), done())})
-    page.prompt("go")
-    seq = number_of(page)
+    page, seq = announced(path)
     # Replaced before the first request.
     os.replace(tmp_path / "b", tmp_path / "a")
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_swapped_parent_folder_is_refused(serve, tmp_path):
+def test_swapped_parent_folder_is_refused(announced, tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "secrets").mkdir()
     (tmp_path / "pictures/a").write_bytes(b"picture")
     (tmp_path / "secrets/a").write_bytes(b"secrets")
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=str(tmp_path / "pictures/a")), done())})
-    page.prompt("go")
-    seq = number_of(page)
+    page, seq = announced(tmp_path / "pictures/a")
     assert page.get(f"/api/assets/{seq}").body == b"picture"
     (tmp_path / "pictures").rename(tmp_path / "moved")
     (tmp_path / "pictures").symlink_to(tmp_path / "secrets")
@@ -155,14 +136,11 @@ def test_swapped_parent_folder_is_refused(serve, tmp_path):
     assert page.get(f"/api/assets/{seq}").body == b"picture"
 
 
-def test_announced_link_serves_its_original_target(serve, tmp_path):
+def test_announced_link_serves_its_original_target(announced, tmp_path):
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
     (tmp_path / "link").symlink_to(tmp_path / "a")
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=str(tmp_path / "link")), done())})
-    page.prompt("go")
-    seq = number_of(page)
+    page, seq = announced(tmp_path / "link")
     assert page.get(f"/api/assets/{seq}").body == b"a"
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to(tmp_path / "b")
@@ -220,8 +198,7 @@ def test_active_content_is_a_download(asset, media_type, disposition):
 
 def test_file_name_is_safe_in_its_header(asset):
     page, seq, _ = asset(name='a";x="\r\nSet-Cookie: a=b\r\n.png')
-    answer = page.get(f"/api/assets/{seq}")
-    assert answer.status == 200
+    answer = page.get(f"/api/assets/{seq}").has(200)
     assert answer.headers["Content-Disposition"] == 'inline; filename="a__x____Set-Cookie__a_b__.png"'
     assert "Set-Cookie" not in answer.headers
 
@@ -231,16 +208,15 @@ def test_asset_replaced_by_a_later_attempt_is_gone(serve, tmp_path):
     first.write_bytes(b"first")
     second.write_bytes(b"second")
     tool = (f"#!/bin/sh\ncat >/dev/null\nif [ -e {tmp_path}/again ]; then\n"
-            f"echo '{event('asset', assetId='a', kind='image', mediaType='image/png', path=str(second))}'\n"
+            f"echo '{picture(second)}'\n"
             f"echo '{done()}'\nelse\ntouch {tmp_path}/again\n"
-            f"echo '{event('asset', assetId='a', kind='image', mediaType='image/png', path=str(first))}'\n"
+            f"echo '{picture(first)}'\n"
             f"echo '{done(ok=False)}'\nfi\n")
     twice = plan("make")
     twice["plan"]["tools"][0]["retryPolicy"]["maxRetries"] = 1
     page = serve({"go": [twice]}, {"make": tool})
     page.prompt("go")
-    records = page.stream().until_turn_ended()
-    one, other = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    one, other = assets_of(page.stream().until_turn_ended())
     assert page.get(f"/api/assets/{one}").code == "NO_SUCH_ASSET"
     assert page.get(f"/api/assets/{other}").body == b"second"
 
@@ -249,8 +225,7 @@ def test_missing_file_is_unreadable(asset):
     page, seq, file = asset()
     assert page.get(f"/api/assets/{seq}").status == 200
     file.unlink()
-    answer = page.get(f"/api/assets/{seq}")
-    assert (answer.status, answer.code) == (404, "ASSET_UNREADABLE")
+    page.get(f"/api/assets/{seq}").has(404, "ASSET_UNREADABLE")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)],
@@ -281,16 +256,14 @@ def test_file_that_shrinks_aborts_the_response(asset):
     "/api/assets/..%5c..%5cetc%5cpasswd", "/api/assets/%00"])
 def test_other_paths_are_not_assets(asset, path):
     page, _, _ = asset()
-    answer = page.get(path)
-    assert (answer.status, answer.code) == (404, "NO_SUCH_ASSET")
+    page.get(path).has(404, "NO_SUCH_ASSET")
 
 
 def test_refused_asset_is_not_served(serve):
-    page = serve({"go": [plan("make")]}, {"make": said(
-        patch(a=1), event("asset", assetId="a", kind="image", mediaType="image/png",
-                          path="/no/such/file"), done())})
+    page = serve({"go": [plan("make")]}, {"make": said(patch(a=1), picture("/no/such/file"), done())})
     page.prompt("go")
-    assert page.get(f"/api/assets/{number_of(page)}").code == "NO_SUCH_ASSET"
+    [seq] = assets_of(page.stream().until_turn_ended())
+    assert page.get(f"/api/assets/{seq}").code == "NO_SUCH_ASSET"
 
 
 def asset_event(number, path):
@@ -307,8 +280,8 @@ def test_lookup_stays_cheap_while_thousands_of_assets_come(serve, tmp_path):
                 f"<{tmp_path}/lines\necho '{done()}'\n"})
     page.prompt("go")
     stream = page.stream()
-    records = stream.until(lambda record: record["event"].get("type") == "asset")
-    [known, *_] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    records = stream.until(is_asset)
+    [known, *_] = assets_of(records)
     asked = 0
     newest = known
     while not any(record["kind"] == "turn_ended" for record in records):
@@ -316,8 +289,7 @@ def test_lookup_stays_cheap_while_thousands_of_assets_come(serve, tmp_path):
         assert page.get(f"/api/assets/{known}").body == b"x"
         records = stream.batch()
         # The newest asset is not in the part of the registry that was read before.
-        newest = next((record["seq"] for record in reversed(records) if record["event"].get("type") == "asset"),
-                      newest)
+        [*_, newest] = [newest, *assets_of(records)]
     assert asked > 10
     assert page.get(f"/api/assets/{newest}").body == b"x"
     assert page.get("/api/assets/1").status == 404
@@ -326,23 +298,19 @@ def test_lookup_stays_cheap_while_thousands_of_assets_come(serve, tmp_path):
 def test_known_asset_is_gone_after_replacement(serve, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(name.encode())
-    picture = {name: event("asset", assetId="a", kind="image", mediaType="image/png",
-                           path=str(tmp_path / name)) for name in ("a", "b")}
     # The second attempt waits until the first one's asset was requested.
     tool = (f"#!/bin/sh\ncat >/dev/null\nif [ ! -e {tmp_path}/again ]; then\n: >{tmp_path}/again\n"
-            f"echo '{picture['a']}'\nexit 1\nfi\n: <{tmp_path}/go\necho '{picture['b']}'\necho '{done()}'\n")
+            f"echo '{picture(tmp_path / 'a')}'\nexit 1\nfi\n: <{tmp_path}/go\necho '{picture(tmp_path / 'b')}'\necho '{done()}'\n")
     os.mkfifo(tmp_path / "go")
     again = {"plan": {"tools": [{"toolId": "make", "toolPath": "tools/make",
                                  "retryPolicy": {"maxRetries": 1, "backoffMs": 1}}]}}
     page = serve({"go": [again]}, {"make": tool})
     page.prompt("go")
     stream = page.stream()
-    first = stream.until(lambda record: record["event"].get("type") == "asset")
-    [old] = [record["seq"] for record in first if record["event"].get("type") == "asset"]
+    [old] = assets_of(stream.until(is_asset))
     assert page.get(f"/api/assets/{old}").body == b"a"
     with open(tmp_path / "go", "w"):
         pass
-    rest = stream.until_turn_ended()
-    [new] = [record["seq"] for record in rest if record["event"].get("type") == "asset"]
+    [new] = assets_of(stream.until_turn_ended())
     assert page.get(f"/api/assets/{old}").code == "NO_SUCH_ASSET"
     assert page.get(f"/api/assets/{new}").body == b"b"

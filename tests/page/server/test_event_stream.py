@@ -48,8 +48,7 @@ def test_first_message_has_the_language_of_the_story(serve):
     assert page.stream().begin().session["language"] == "de"
 
 
-def test_saved_file_of_the_story_reaches_open_and_later_pages(serve, tmp_path):
-    page = serve()
+def test_saved_file_of_the_story_reaches_open_and_later_pages(page, tmp_path):
     stream = page.stream().begin()
     (tmp_path / "story/story.toml").write_text('title = "A road"\n[opening]\ntext = "Dust."\n')
     [record] = stream.batch()
@@ -144,8 +143,7 @@ def test_last_event_id_takes_precedence_over_after(serve):
 
 
 @pytest.mark.parametrize("after", ["", "-1", "x", "1x", "99999999999999999999", "1%002"])
-def test_invalid_number_is_refused(serve, after):
-    page = serve()
+def test_invalid_number_is_refused(page, after):
     assert page.get(f"/api/events?after={after}").code == "BAD_NUMBER"
 
 

@@ -13,27 +13,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from serving import DEADLINE, Command, Page, done, event, exchange, has_page, head, plan, said, statuses
+from serving import DEADLINE, exchange, has_page, head, page_with_a_picture, statuses
 
 pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
 
 CONTENT = bytes(range(256)) * 40
 
 
-def picture(path):
-    return event("asset", assetId="a", kind="image", mediaType="image/png", path=str(path))
-
-
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """The page, and the number of an asset in it."""
-    folder = tmp_path_factory.mktemp("odd")
-    (folder / "picture.png").write_bytes(CONTENT)
-    command = Command(folder)
-    page = Page(folder, command.story({"go": [plan("make")]}, {"make": said(picture(folder / "picture.png"), done())}))
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
-    [page.asset] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    page = page_with_a_picture(tmp_path_factory.mktemp("odd"), CONTENT)
     yield page
     page.end()
 
@@ -158,8 +148,7 @@ def test_odd_request_line_with_cookie_is_not_echoed(page, line):
     ("Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA"),
     ("Upgrade: TLS/1.0", "Connection: Upgrade")], ids=["websocket", "h2c", "TLS"])
 def test_no_protocol_upgrade(page, lines):
-    came = exchange(page, head(page, "GET", "/nothing", *lines, cookie=""), 1)
-    assert statuses(came) == [404]
+    assert statuses(exchange(page, head(page, "GET", "/nothing", *lines, cookie=""), 1)) == [404]
 
 
 # ---------------------------------------------------------------- names
@@ -421,19 +410,6 @@ def test_stream_read_byte_by_byte_is_complete(page):
 # ---------------------------------------------------------------- files
 
 
-@pytest.fixture
-def asset(serve, tmp_path):
-    """asset(path) announces that path; returns the page and the number of the event."""
-
-    def make(path):
-        one = serve({"go": [plan("make")]}, {"make": said(picture(path), done())})
-        one.prompt("go")
-        records = one.stream().until_turn_ended()
-        return one, [record["seq"] for record in records if record["event"].get("type") == "asset"][-1]
-
-    return make
-
-
 def until_its_time_goes_on(file, change):
     """Repeats the change until the file's time differs, because file system clocks are coarse."""
     before = os.stat(file).st_ctime_ns
@@ -477,20 +453,20 @@ def link_and_unlink(file):
     lambda file: until_its_time_goes_on(file, lambda: link_and_unlink(file)),
     lambda file: open(file, "ab").write(b"more"),
 ], ids=["written in place", "truncated and grown with holes", "truncated and written again", "linked", "grown"])
-def test_changed_file_with_old_size_and_mtime_is_refused(asset, tmp_path, change):
+def test_changed_file_with_old_size_and_mtime_is_refused(announced, tmp_path, change):
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
-    page, seq = asset(file)
+    page, seq = announced(file)
     assert page.get(f"/api/assets/{seq}").body == CONTENT
     change(file)
     assert page.get(f"/api/assets/{seq}").code == "ASSET_CHANGED"
 
 
-def test_reused_inode_is_a_different_file(asset, tmp_path):
+def test_reused_inode_is_a_different_file(announced, tmp_path):
     """Inode numbers are reused, and the modification time can be set."""
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
-    page, seq = asset(file)
+    page, seq = announced(file)
 
     def swap():
         times = os.stat(file)
@@ -503,11 +479,11 @@ def test_reused_inode_is_a_different_file(asset, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["secret", "/proc/self/environ", "/proc/self/maps", "/proc/self/fd/0", "/dev/stdin", "/sys/kernel/notes"])
-def test_later_link_is_not_followed(asset, tmp_path, target):
+def test_later_link_is_not_followed(announced, tmp_path, target):
     (tmp_path / "secret").write_bytes(b"the secret of another user")
     file = tmp_path / "picture.png"
     file.write_bytes(CONTENT)
-    page, seq = asset(file)
+    page, seq = announced(file)
     file.unlink()
     file.symlink_to(target)
     answer = page.get(f"/api/assets/{seq}")
@@ -515,17 +491,17 @@ def test_later_link_is_not_followed(asset, tmp_path, target):
 
 
 @pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/maps", "/proc/self/mem", "/proc/self/cmdline", "/proc/self/fd/0"])
-def test_proc_file_of_the_engine_is_not_served(asset, path):
+def test_proc_file_of_the_engine_is_not_served(announced, path):
     """The tool's /proc/self is not the engine's."""
-    page, seq = asset(path)
+    page, seq = announced(path)
     answer = page.get(f"/api/assets/{seq}")
     assert answer.body == b"" or answer.status in (404, 410)
 
 
-def test_file_written_during_the_response_aborts_it(asset, tmp_path):
+def test_file_written_during_the_response_aborts_it(announced, tmp_path):
     file = tmp_path / "picture.png"
     file.write_bytes(bytes(20_000_000))
-    page, seq = asset(file)
+    page, seq = announced(file)
     connection = page.connect()
     connection.sendall(head(page, "GET", f"/api/assets/{seq}", cookie=""))
     came = connection.recv(1000)
@@ -535,12 +511,12 @@ def test_file_written_during_the_response_aborts_it(asset, tmp_path):
     assert len(came) < 20_000_000
 
 
-def test_link_to_a_link_serves_its_original_target(asset, tmp_path):
+def test_link_to_a_link_serves_its_original_target(announced, tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "first").symlink_to("second")
     (tmp_path / "second").symlink_to("a")
-    page, seq = asset(tmp_path / "first")
+    page, seq = announced(tmp_path / "first")
     assert page.get(f"/api/assets/{seq}").body == b"a"
     (tmp_path / "second").unlink()
     (tmp_path / "second").symlink_to("b")

@@ -17,10 +17,8 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 pytestmark = pytest.mark.skipif(not (DIST / "index.html").exists(), reason="the page was not built")
 
 
-def test_page_is_served(serve):
-    page = serve()
-    answer = page.get("/")
-    assert answer.status == 200
+def test_page_is_served(page):
+    answer = page.get("/").has(200)
     assert answer.body == (DIST / "index.html").read_bytes()
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     head = page.ask("HEAD", "/")
@@ -28,18 +26,15 @@ def test_page_is_served(serve):
     assert head.headers["Content-Length"] == str(len(answer.body))
 
 
-def test_every_page_file_is_served_with_its_type(serve):
-    page = serve()
+def test_every_page_file_is_served_with_its_type(page):
     for file in APP:
-        answer = page.get(f"/{file.relative_to(DIST).as_posix()}")
-        assert answer.status == 200
+        answer = page.get(f"/{file.relative_to(DIST).as_posix()}").has(200)
         assert answer.body == file.read_bytes()
         if file.suffix in TYPES:
             assert answer.headers["Content-Type"] == TYPES[file.suffix]
 
 
-def test_only_files_with_a_hash_in_the_name_are_immutable(serve):
-    page = serve()
+def test_only_files_with_a_hash_in_the_name_are_immutable(page):
     for file in APP:
         path = f"/{file.relative_to(DIST).as_posix()}"
         answer = page.get(path)
@@ -72,8 +67,7 @@ def test_entrance_allows_only_its_inline_script_and_style():
     assert not re.search(r'src="|href="(?!data:,)', html)
 
 
-def test_browser_without_the_cookie_gets_the_entrance(serve):
-    page = serve()
+def test_browser_without_the_cookie_gets_the_entrance(page):
     answer = page.get("/", cookie=None, Accept="text/html,*/*;q=0.8")
     assert (answer.status, answer.body) == (200, (DIST / "enter.html").read_bytes())
     assert answer.headers["Cache-Control"] == "no-store"
@@ -82,8 +76,7 @@ def test_browser_without_the_cookie_gets_the_entrance(serve):
         assert page.get("/enter.html", cookie=cookie).status == (404 if cookie == "" else 403)
 
 
-def test_page_itself_is_not_cached(serve):
-    page = serve()
+def test_page_itself_is_not_cached(page):
     assert page.get("/").headers["Cache-Control"] == "no-store"
 
 

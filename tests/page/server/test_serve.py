@@ -80,9 +80,7 @@ def test_port_option_takes_precedence_over_the_story(serve):
 
 def test_port_in_use_is_reported_once(serve, command):
     taken = serve(arguments=("--address", "127.0.0.1")).port
-    ran = command("serve", "--story", TORCH, "--port", str(taken), "--address", "127.0.0.1")
-    assert ran.status == 2, ran
-    assert ran.out == ""
+    ran = command("serve", "--story", TORCH, "--port", str(taken), "--address", "127.0.0.1").exits(2, out="")
     assert ran.err.count(f"port {taken}") == 1
     assert "in use by another program; choose a different port" in ran.err
 
@@ -102,17 +100,13 @@ def test_port_in_use_is_reported_once(serve, command):
 ])
 def test_invalid_arguments_are_refused_with_advice(command, arguments, said_):
     command.story({"go": [{"narrative": "Gone."}]})
-    ran = command("serve", *arguments)
-    assert ran.status == 2, ran
-    assert ran.out == "" and said_ in ran.err
+    command("serve", *arguments).exits(2, said_, out="")
 
 
 @pytest.mark.parametrize("setting", ['port = "x"', "port = -1", "port = 65536", "port = [1]"])
 def test_invalid_setting_is_refused_with_an_example(command, setting):
     story = command.story({}, toml=f'title = "T"\n[plugins."narratoria.web"]\n{setting}\n')
-    ran = command("serve", "--story", story)
-    assert ran.status == 2, ran
-    assert 'the setting "port" must be a whole number from 0 to 65535' in ran.err
+    command("serve", "--story", story).exits(2, 'the setting "port" must be a whole number from 0 to 65535')
 
 
 def test_missing_plugin_is_reported(command, tmp_path):
@@ -145,8 +139,7 @@ def test_signal_ends_it_with_open_streams_and_a_running_tool(serve, number, stat
         stream.close()
 
 
-def test_idle_server_sends_only_keepalive_comments(serve):
-    page = serve()
+def test_idle_server_sends_only_keepalive_comments(page):
     stream = page.stream().begin()
     idle = page.connect()
 
@@ -169,8 +162,7 @@ def test_plugin_log_goes_to_standard_error(serve):
 
 
 def test_plugin_passes_plugin_check(command):
-    ran = command("plugin", "check", BUILD / "lib/narratoria/plugins/web.so")
-    assert ran.status == 0, ran
+    command("plugin", "check", BUILD / "lib/narratoria/plugins/web.so").exits(0)
 
 
 def test_further_plugin_is_loaded(serve, tmp_path):
@@ -210,8 +202,7 @@ def broken(tmp_path, source):
     ("void *MHD_get_daemon_info(void *a, int b, ...) { (void)a; (void)b; return 0; }",
      "narratoria.web started but reported no address")], ids=["refused", "fails later"])
 def test_failure_to_serve_ends_it_with_a_message(command, tmp_path, function, said_):
-    ran = command("serve", "--story", TORCH, env=broken(tmp_path, function))
-    assert ran.status == 2, ran
+    ran = command("serve", "--story", TORCH, env=broken(tmp_path, function)).exits(2)
     assert ran.out == "" and said_ in ran.err and "cannot serve the page" in ran.err
 
 

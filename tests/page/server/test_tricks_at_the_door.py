@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from serving import DEADLINE, Command, Page, done, event, exchange, has_page, head, plan, said, statuses
+from serving import DEADLINE, exchange, has_page, head, page_with_a_picture, statuses
 
 pytestmark = pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
 
@@ -24,14 +24,7 @@ SECRET = b"the secret of another user"
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """The page, and the number of an asset in it."""
-    folder = tmp_path_factory.mktemp("tricks")
-    (folder / "picture.png").write_bytes(b"picture")
-    command = Command(folder)
-    page = Page(folder, command.story({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=str(folder / "picture.png")), done())}))
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
-    [page.asset] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    page = page_with_a_picture(tmp_path_factory.mktemp("tricks"), b"picture")
     yield page
     page.end()
 
@@ -39,8 +32,7 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def page(shared):
     yield shared
-    answer = shared.get("/nothing")
-    assert answer.status == 404, "the player is no longer served"
+    shared.get("/nothing").has(404)
     assert shared.get(f"/api/assets/{shared.asset}").body == b"picture"
     assert shared.process.poll() is None
 
@@ -71,15 +63,13 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_invalid_token_body_is_refused(page, body):
-    answer = page.post("/api/enter", body, cookie=None, Content_Type="application/json")
-    assert (answer.status, answer.code) == (400, "BAD_TOKEN")
+    page.post("/api/enter", body, cookie=None, Content_Type="application/json").has(400, "BAD_TOKEN")
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 def test_right_token_in_a_form_is_refused(page, kind):
     body = json.dumps({"token": page.token}).encode()
-    answer = page.post("/api/enter", body, cookie=None, Content_Type=kind)
-    assert (answer.status, answer.code) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    answer = page.post("/api/enter", body, cookie=None, Content_Type=kind).has(415, "UNSUPPORTED_MEDIA_TYPE")
     assert "Set-Cookie" not in answer.headers
 
 
@@ -132,8 +122,7 @@ def test_foreign_cookie_of_the_same_name_does_not_lock_out(page):
 def test_token_restores_an_overwritten_cookie(page):
     other = f"narratoria-{page.port}={'f' * 32}"
     assert page.get("/nothing", cookie=other).status == 403
-    again = page.enter(cookie=other)
-    assert again.status == 200
+    again = page.enter(cookie=other).has(200)
     assert page.get("/nothing", cookie=again.headers["Set-Cookie"].partition(";")[0]).status == 404
 
 
@@ -162,15 +151,13 @@ ORIGINS = ["null", "http://{host}:{port}/", "https://{host}:{port}", "http://{ho
 
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_foreign_origin_with_the_token_is_refused(page, origin):
-    answer = page.enter(Origin=origin.format(host=page.host, port=page.port))
-    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+    answer = page.enter(Origin=origin.format(host=page.host, port=page.port)).has(403, "FOREIGN_ORIGIN")
     assert "Set-Cookie" not in answer.headers
 
 
 def test_entering_without_origin_is_refused(page):
     body = json.dumps({"token": page.token}).encode()
-    answer = page.ask("POST", "/api/enter", body, cookie=None, Content_Type="application/json")
-    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+    page.ask("POST", "/api/enter", body, cookie=None, Content_Type="application/json").has(403, "FOREIGN_ORIGIN")
 
 
 def test_duplicate_origin_is_refused(page):
@@ -195,8 +182,7 @@ def test_other_method_does_not_enter(page, method):
                                     "Forwarded: host=evil.example", "X-Forwarded-For: 127.0.0.1", "Authorization: Bearer x",
                                     "Upgrade: websocket", "Upgrade: h2c", "Expect: 100-continue"])
 def test_proxy_headers_are_ignored(page, header):
-    came = exchange(page, head(page, "GET", "/api/events", header, "Connection: close"), 1)
-    assert statuses(came) == [403]
+    assert statuses(exchange(page, head(page, "GET", "/api/events", header, "Connection: close"), 1)) == [403]
 
 
 # ---------------------------------------------------------------- paths and ranges
@@ -230,14 +216,11 @@ def test_odd_range_returns_only_asset_content(page, asked):
 # ---------------------------------------------------------------- files that are swapped
 
 
-def test_repeatedly_swapped_file_never_leaks_a_different_one(serve, tmp_path):
+def test_repeatedly_swapped_file_never_leaks_a_different_one(announced, tmp_path):
     picture, secret = tmp_path / "picture.png", tmp_path / "secret"
     picture.write_bytes(b"picture")
     secret.write_bytes(SECRET)
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=str(picture)), done())})
-    page.prompt("go")
-    [seq] = [record["seq"] for record in page.stream().until_turn_ended() if record["event"].get("type") == "asset"]
+    page, seq = announced(picture)
     assert page.get(f"/api/assets/{seq}").body == b"picture"
     picture.rename(tmp_path / "kept.png")
     for swap in (lambda: picture.symlink_to(secret), lambda: os.link(secret, picture), lambda: os.mkfifo(picture), picture.mkdir,
@@ -299,8 +282,7 @@ def test_fuzzed_requests_grant_no_access(page):
 
 
 def test_refused_pipeline_gets_one_response_and_is_closed(page):
-    came = exchange(page, head(page, "GET", "/api/events") * 50)
-    assert statuses(came) == [403]
+    assert statuses(exchange(page, head(page, "GET", "/api/events") * 50)) == [403]
 
 
 def test_trickling_body_times_out(page):
@@ -359,9 +341,8 @@ def test_client_that_never_reads_does_not_block_the_player(page):
 
 @pytest.mark.parametrize("method, path", [("GET", "/api/events"), ("POST", "/api/prompt"), ("POST", "/api/cancel")])
 def test_page_of_a_different_game_is_refused(page, method, path):
-    answer = page.ask(method, f"{path}?game=0123456789abcdef", b'{"text":"go"}' if method == "POST" else None,
-                      Origin=page.origin, Content_Type="application/json")
-    assert (answer.status, answer.code) == (409, "ANOTHER_SESSION")
+    page.ask(method, f"{path}?game=0123456789abcdef", b'{"text":"go"}' if method == "POST" else None,
+             Origin=page.origin, Content_Type="application/json").has(409, "ANOTHER_SESSION")
 
 
 def test_page_of_this_game_is_accepted(page):

@@ -4,7 +4,6 @@
 import http.client
 import json
 import os
-import os
 import resource
 import select
 import socket
@@ -14,7 +13,7 @@ from contextlib import suppress
 
 import pytest
 
-from serving import DEADLINE, TORCH, done, event, plan, said, tool_that_waits
+from serving import DEADLINE, TORCH, done, plan, tool_that_waits
 
 EVERYTHING = [("GET", "/"), ("GET", "/app/placeholder.js"), ("GET", "/api/events"),
               ("POST", "/api/prompt"), ("POST", "/api/cancel"), ("POST", "/api/reading"), ("GET", "/api/assets/1"),
@@ -28,10 +27,8 @@ def in_words(one):
 # ---------------------------------------------------------------- the token and the cookie
 
 
-def test_token_is_exchanged_for_the_cookie(serve):
-    page = serve()
-    answer = page.enter()
-    assert answer.status == 200
+def test_token_is_exchanged_for_the_cookie(page):
+    answer = page.enter().has(200)
     [cookie] = answer.headers.get_all("Set-Cookie")
     name, _, rest = cookie.partition("=")
     value, *attributes = rest.split("; ")
@@ -41,8 +38,7 @@ def test_token_is_exchanged_for_the_cookie(serve):
     assert page.token not in answer.text and answer.headers["Cache-Control"] == "no-store"
 
 
-def test_entering_clears_data_of_an_earlier_server(serve):
-    page = serve()
+def test_entering_clears_data_of_an_earlier_server(page):
     assert page.enter().headers["Clear-Site-Data"] == '"cache", "storage"'
     # A new window of an authenticated browser loses nothing, nor does a page whose cookie was
     # overwritten.
@@ -52,8 +48,7 @@ def test_entering_clears_data_of_an_earlier_server(serve):
     assert again.status == 200 and "Set-Cookie" in again.headers and "Clear-Site-Data" not in again.headers
 
 
-def test_token_is_accepted_only_in_a_post(serve):
-    page = serve()
+def test_token_is_accepted_only_in_a_post(page):
     assert page.address == f"{page.origin}/#token={page.token}"
     for path in (f"/?token={page.token}", f"/api/events?token={page.token}", f"/api/enter?token={page.token}"):
         assert "Set-Cookie" not in page.get(path, cookie=None).headers
@@ -70,16 +65,13 @@ def test_token_has_128_random_bits(serve):
     lambda token: ("0" if token[0] != "0" else "1") + token[1:], lambda token: token + "\0",
     lambda token: token.upper() + " "],
     ids=["none", "shorter", "longer", "other", "with a NUL", "upper"])
-def test_wrong_token_is_refused(serve, change):
-    page = serve()
-    answer = page.enter(change(page.token))
-    assert (answer.status, answer.code) == (403, "WRONG_TOKEN")
+def test_wrong_token_is_refused(page, change):
+    answer = page.enter(change(page.token)).has(403, "WRONG_TOKEN")
     assert "Set-Cookie" not in answer.headers and "Clear-Site-Data" not in answer.headers
 
 
 @pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
-def test_everything_needs_the_cookie(serve, method, path):
-    page = serve()
+def test_everything_needs_the_cookie(page, method, path):
     headers = {"Origin": page.origin} if method == "POST" else {}
     for cookie in (None, f"narratoria-{page.port}=", f"narratoria-{page.port}={'0' * 32}",
                    f"narratoria-{page.port}={page.token}", page.cookie[:-1],
@@ -87,11 +79,9 @@ def test_everything_needs_the_cookie(serve, method, path):
         assert page.ask(method, path, cookie=cookie, **headers).status == 403
 
 
-def test_refusal_is_html_for_people_and_json_for_programs(serve):
-    page = serve()
+def test_refusal_is_html_for_people_and_json_for_programs(page):
     for path, cookie, headers in (("/api/events", None, {}), ("/", "", {"Host": "evil.example"})):
-        person = page.get(path, cookie=cookie, Accept="text/html,*/*;q=0.8", **headers)
-        assert person.status == 403
+        person = page.get(path, cookie=cookie, Accept="text/html,*/*;q=0.8", **headers).has(403)
         assert person.headers["Content-Type"] == "text/html; charset=utf-8"
         assert "pen the address that was printed" in person.text
         assert "default-src 'none'" in person.headers["Content-Security-Policy"]
@@ -117,10 +107,8 @@ def test_token_and_cookie_are_not_logged(serve):
 @pytest.mark.parametrize("host", [
     "evil.example", "evil.example:{port}", "127.0.0.1", "localhost", "127.0.0.1:1", "127.255.255.254:{port}",
     "[::1]:{port}", "127.0.0.1:{port}.evil.example", "evil127.0.0.1:{port}", "0.0.0.0:{port}", ""])
-def test_foreign_host_is_refused(serve, method, path, host):
-    page = serve()
-    answer = page.ask(method, path, Host=host.format(port=page.port), Origin=page.origin)
-    assert answer.status == 403
+def test_foreign_host_is_refused(page, method, path, host):
+    answer = page.ask(method, path, Host=host.format(port=page.port), Origin=page.origin).has(403)
     if method != "HEAD":
         assert answer.code == "FOREIGN_HOST"
 
@@ -139,24 +127,19 @@ def test_only_127_0_0_1_may_be_named_localhost(serve):
     "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1", "http://127.0.0.1:1", "null",
     "", "http://127.0.0.1:{port}/", "http://127.0.0.1:{port}.evil.example", "http://[::1]:{port}"])
 @pytest.mark.parametrize("method, path", EVERYTHING, ids=map(in_words, EVERYTHING))
-def test_foreign_origin_is_refused(serve, method, path, origin):
-    page = serve()
-    answer = page.ask(method, path, Origin=origin.format(port=page.port))
-    assert answer.status == 403
+def test_foreign_origin_is_refused(page, method, path, origin):
+    answer = page.ask(method, path, Origin=origin.format(port=page.port)).has(403)
     if method != "HEAD":
         assert answer.code == "FOREIGN_ORIGIN"
 
 
 @pytest.mark.parametrize("path", ["/api/prompt", "/api/cancel", "/api/reading"])
-def test_post_without_origin_is_refused(serve, path):
-    page = serve()
-    answer = page.ask("POST", path, b'{"text":"go"}', Content_Type="application/json")
-    assert (answer.status, answer.code) == (403, "FOREIGN_ORIGIN")
+def test_post_without_origin_is_refused(page, path):
+    page.ask("POST", path, b'{"text":"go"}', Content_Type="application/json").has(403, "FOREIGN_ORIGIN")
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "", "nonsense"])
-def test_cross_site_request_is_refused(serve, site):
-    page = serve()
+def test_cross_site_request_is_refused(page, site):
     assert page.get("/api/events", Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
     assert page.get("/", cookie=None, Sec_Fetch_Site=site).code == "FOREIGN_ORIGIN"
     assert page.get("/", Sec_Fetch_Site=site, Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe").code == "FOREIGN_ORIGIN"
@@ -165,8 +148,7 @@ def test_cross_site_request_is_refused(serve, site):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", ""])
-def test_cross_site_link_leads_to_the_entrance(serve, site):
-    page = serve()
+def test_cross_site_link_leads_to_the_entrance(page, site):
     headers = {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document",
                "Accept": "text/html"}
     answer = page.get("/", cookie=None, **headers)
@@ -177,14 +159,12 @@ def test_cross_site_link_leads_to_the_entrance(serve, site):
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-def test_same_origin_and_user_requests_are_accepted(serve, site):
-    page = serve()
+def test_same_origin_and_user_requests_are_accepted(page, site):
     assert page.get("/nothing", Sec_Fetch_Site=site).status == 404
     assert page.enter(Sec_Fetch_Site=site).status == 200
 
 
-def test_no_response_has_cors_headers(serve):
-    page = serve()
+def test_no_response_has_cors_headers(page):
     for path in ("/", "/api/assets/1", "/api/enter"):
         for headers in ({}, {"Origin": page.origin}):
             answer = page.get(path, **headers)
@@ -192,8 +172,7 @@ def test_no_response_has_cors_headers(serve):
     assert page.ask("OPTIONS", "/api/prompt", Origin="http://evil.example").status == 403
 
 
-def test_listens_only_on_one_loopback_address(serve):
-    page = serve()
+def test_listens_only_on_one_loopback_address(page):
     address = "".join(f"{int(part):02X}" for part in reversed(page.host.split(".")))
     assert listening(page.process.pid) == [f"{address}:{page.port:04X}"]
 
@@ -219,8 +198,7 @@ def listening(pid):
     "/app", "/app/", "/app/.", "/app/..", "/app/../index.html", "/app/%2e%2e/%2e%2e/etc/passwd",
     "/..%2f..%2fetc%2fpasswd", "//etc/passwd", "/etc/passwd", "/./", "/index.html/", "/app//x",
     "/app/..%5c..%5cx", "/api", "/api/", "/%00", "/app/%00", "/api/assets"])
-def test_path_traversal_is_refused(serve, path):
-    page = serve()
+def test_path_traversal_is_refused(page, path):
     answer = page.raw(f"GET {path} HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nCookie: {page.cookie}\r\n"
                       "Connection: close\r\n\r\n".encode())
     status = int(answer.split()[1])
@@ -233,10 +211,8 @@ def test_path_traversal_is_refused(serve, path):
     ("PUT", "/api/prompt", "POST"), ("GET", "/api/cancel", "POST"), ("TRACE", "/", "GET, HEAD"),
     ("BREW", "/api/prompt", "POST"), ("GET", "/api/enter", "POST"), ("PUT", "/api/enter", "POST"),
     ("GET", "/api/reading", "POST")])
-def test_wrong_method_gets_allow_header(serve, method, path, allowed):
-    page = serve()
-    answer = page.ask(method, path, Origin=page.origin)
-    assert answer.status == 405
+def test_wrong_method_gets_allow_header(page, method, path, allowed):
+    answer = page.ask(method, path, Origin=page.origin).has(405)
     assert answer.headers["Allow"] == allowed
 
 
@@ -244,8 +220,7 @@ def test_wrong_method_gets_allow_header(serve, method, path, allowed):
 
 
 def test_page_policy_forbids_inline_and_foreign_content(serve):
-    answer = serve().get("/")
-    assert answer.status == 200
+    answer = serve().get("/").has(200)
     assert answer.headers["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "media-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -253,8 +228,7 @@ def test_page_policy_forbids_inline_and_foreign_content(serve):
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_every_response_has_isolation_headers(serve):
-    page = serve()
+def test_every_response_has_isolation_headers(page):
     for path in ("/", "/nothing", "/api/assets/1", "/api/enter", "/api/prompt"):
         headers = page.get(path).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
@@ -264,8 +238,7 @@ def test_every_response_has_isolation_headers(serve):
         assert headers["X-Frame-Options"] == "DENY"
 
 
-def test_line_ends_in_a_request_are_not_echoed(serve):
-    page = serve()
+def test_line_ends_in_a_request_are_not_echoed(page):
     for path in ("/%0d%0aSet-Cookie:%20a=b", "/api/assets/1%0d%0aX-Evil:%201",
                  "/api/events?after=1%0d%0aX-Evil:%201", "/api/enter?a=%0d%0aX-Evil:%201"):
         answer = page.get(path)
@@ -274,14 +247,9 @@ def test_line_ends_in_a_request_are_not_echoed(serve):
         assert "Evil" not in answer.text
 
 
-def test_media_type_with_control_characters_is_ignored(serve, tmp_path):
+def test_media_type_with_control_characters_is_ignored(announced, tmp_path):
     (tmp_path / "a").write_bytes(b"x")
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType='image/png; a="\u00e9\u0001"',
-        path=str(tmp_path / "a")), done())})
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
-    [seq] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    page, seq = announced(tmp_path / "a", 'image/png; a="\u00e9\u0001"')
     answer = page.get(f"/api/assets/{seq}")
     assert answer.status == 404 or answer.headers["Content-Type"] == "application/octet-stream"
 
@@ -295,8 +263,7 @@ def head(page, method="POST", path="/api/prompt", *more):
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def test_body_over_1_mib_is_refused_before_it_is_sent(serve):
-    page = serve()
+def test_body_over_1_mib_is_refused_before_it_is_sent(page):
     connection = page.connect()
     connection.sendall(head(page, "POST", "/api/prompt", "Content-Length: 1048577"))
     response = http.client.HTTPResponse(connection)
@@ -305,17 +272,14 @@ def test_body_over_1_mib_is_refused_before_it_is_sent(serve):
     assert response.headers["Connection"].lower() == "close"
 
 
-def test_body_of_1_mib_is_accepted(serve):
-    page = serve()
+def test_body_of_1_mib_is_accepted(page):
     body = b'{"text":"' + b"a" * (1048576 - 11) + b'"}'
     assert len(body) == 1048576
-    answer = page.post("/api/prompt", body, Content_Type="application/json")
-    assert answer.status == 202, answer.text
+    page.post("/api/prompt", body, Content_Type="application/json").has(202)
 
 
 @pytest.mark.parametrize("length", ["-1", "1x", "0x10", "+1", "99999999999999999999999", " "])
-def test_invalid_content_length_closes_the_connection(serve, length):
-    page = serve()
+def test_invalid_content_length_closes_the_connection(page, length):
     came = page.raw(head(page, "POST", "/api/cancel", f"Content-Length: {length}"))
     assert int(came.split()[1]) in (400, 413)
 
@@ -335,23 +299,20 @@ def last(page):
     ("Transfer-Encoding : chunked",), ("Transfer-Encoding: xchunked",),
     ("Content-Length : 5",), ("Transfer-Encoding: chunked", "Transfer-Encoding: identity")],
     ids=lambda more: " | ".join(more))
-def test_ambiguous_length_smuggles_no_request(serve, more):
-    page = serve()
+def test_ambiguous_length_smuggles_no_request(page, more):
     came = page.raw(head(page, "POST", "/api/cancel", *more) + b"0\r\n\r\n" + HIDDEN + last(page))
     assert came.count(b"HTTP/1.1 ") == 1
     assert int(came.split()[1]) in (400, 411, 413)
 
 
-def test_body_of_a_refused_request_is_not_a_request(serve):
-    page = serve()
+def test_body_of_a_refused_request_is_not_a_request(page):
     request = (f"POST /api/prompt HTTP/1.1\r\nHost: evil.example\r\n"
                f"Content-Length: {len(HIDDEN)}\r\n\r\n").encode()
     came = page.raw(request + HIDDEN + last(page))
     assert came.count(b"HTTP/1.1 ") == 1 and came.split()[1] == b"403"
 
 
-def test_body_of_a_get_is_not_the_next_request(serve):
-    page = serve()
+def test_body_of_a_get_is_not_the_next_request(page):
     came = page.raw(head(page, "GET", "/nothing", f"Content-Length: {len(HIDDEN)}") + HIDDEN + last(page))
     assert came.count(b"HTTP/1.1 404") == 2 and b"FOREIGN_HOST" not in came
 
@@ -362,8 +323,7 @@ def test_body_of_a_get_is_not_the_next_request(serve):
     b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 50_000, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", os.urandom(5000)],
     ids=["blank", "method", "no host", "version", "tls", "long", "many", "http2", "proxy", "noise"])
-def test_garbage_is_harmless(serve, request_):
-    page = serve()
+def test_garbage_is_harmless(page, request_):
     connection = page.connect()
     try:
         connection.sendall(request_)
@@ -375,8 +335,7 @@ def test_garbage_is_harmless(serve, request_):
     assert page.get("/nothing").status == 404
 
 
-def test_slow_authenticated_request_ends_after_30_seconds(serve):
-    page = serve()
+def test_slow_authenticated_request_ends_after_30_seconds(page):
     slow, silent, slow_body = page.connect(), page.connect(), page.connect()
     for one in (slow, silent):
         one.sendall(head(page, "GET", "/nothing"))
@@ -404,8 +363,7 @@ def test_slow_authenticated_request_ends_after_30_seconds(serve):
     assert all(after >= 29 for after in ended.values()), ended.values()
 
 
-def test_idle_connections_do_not_block_the_player(serve):
-    page = serve()
+def test_idle_connections_do_not_block_the_player(page):
     connections = [page.connect() for _ in range(400)]
     for one in connections[200:]:
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
@@ -414,8 +372,7 @@ def test_idle_connections_do_not_block_the_player(serve):
     assert has_ended(connections[0])
 
 
-def test_flood_of_connections_does_not_block_the_player(serve):
-    page = serve()
+def test_flood_of_connections_does_not_block_the_player(page):
     ends = threading.Event()
 
     def flood():
@@ -443,8 +400,7 @@ def test_flood_of_connections_does_not_block_the_player(serve):
             one.join()
 
 
-def test_connections_do_not_close_authenticated_connections(serve):
-    page = serve()
+def test_connections_do_not_close_authenticated_connections(page):
     stream = page.stream().begin()
     kept = page.connect()
     kept.sendall(head(page, "GET", "/nothing"))
@@ -457,8 +413,7 @@ def test_connections_do_not_close_authenticated_connections(serve):
     assert not has_ended(stream.connection)
 
 
-def test_unauthenticated_request_times_out_after_5_seconds(serve):
-    page = serve()
+def test_unauthenticated_request_times_out_after_5_seconds(page):
     silent, slow, asks = page.connect(), page.connect(), page.connect()
     slow.sendall(f"POST /api/enter HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nOrigin: {page.origin}\r\n"
                  "Content-Length: 4000\r\n\r\n".encode())
@@ -471,15 +426,13 @@ def test_unauthenticated_request_times_out_after_5_seconds(serve):
     assert 4 < time.monotonic() - begun < 25
 
 
-def test_unauthenticated_body_is_limited_to_4_kib(serve):
-    page = serve()
+def test_unauthenticated_body_is_limited_to_4_kib(page):
     answer = page.raw(f"POST /api/enter HTTP/1.1\r\nHost: {page.host}:{page.port}\r\nOrigin: {page.origin}\r\n"
                       "Content-Type: application/json\r\nContent-Length: 4097\r\n\r\n".encode())
     assert answer.split()[1] == b"413" and b"4 KiB" in answer
 
 
-def test_idle_authenticated_connections_make_room(serve):
-    page = serve()
+def test_idle_authenticated_connections_make_room(page):
     held = []
     for _ in range(270):
         one = page.connect()
@@ -489,11 +442,9 @@ def test_idle_authenticated_connections_make_room(serve):
     assert has_ended(held[0]) and not has_ended(held[-1])
 
 
-def test_65th_stream_is_refused(serve):
-    page = serve()
+def test_65th_stream_is_refused(page):
     held = [page.stream().begin() for _ in range(64)]
-    answer = page.get("/api/events")
-    assert (answer.status, answer.code) == (503, "TOO_MANY_STREAMS")
+    answer = page.get("/api/events").has(503, "TOO_MANY_STREAMS")
     assert answer.headers["Retry-After"]
     assert page.get("/nothing").status == 404
     held[0].close()
@@ -550,14 +501,10 @@ def test_every_descriptor_is_close_on_exec(serve):
     page.post("/api/cancel")
 
 
-def test_reset_during_a_response_is_harmless(serve, tmp_path):
+def test_reset_during_a_response_is_harmless(announced, tmp_path):
     picture = tmp_path / "picture"
     picture.write_bytes(bytes(5_000_000))
-    page = serve({"go": [plan("make")]}, {"make": said(event(
-        "asset", assetId="a", kind="image", mediaType="image/png", path=str(picture)), done())})
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
-    [seq] = [record["seq"] for record in records if record["event"].get("type") == "asset"]
+    page, seq = announced(picture)
     for _ in range(20):
         connection = page.connect()
         connection.sendall(head(page, "GET", f"/api/assets/{seq}"))
@@ -584,8 +531,7 @@ def is_served_in_time(page, seconds=10):
     return connection.recv(100).startswith(b"HTTP/1.1 404")
 
 
-def test_repeated_reloads_leak_no_streams(serve):
-    page = serve()
+def test_repeated_reloads_leak_no_streams(page):
     for _ in range(700):
         stream = page.stream()
         stream.begin()
@@ -594,16 +540,14 @@ def test_repeated_reloads_leak_no_streams(serve):
     assert is_served_in_time(page)
 
 
-def test_partial_requests_of_closed_connections_are_freed(serve):
-    page = serve()
+def test_partial_requests_of_closed_connections_are_freed(page):
     for _ in range(600):
         with socket.create_connection((page.host, page.port), timeout=DEADLINE) as connection:
             connection.sendall(b"GET / HTTP/1.1\r\nHos")
     assert is_served_in_time(page)
 
 
-def test_half_closed_connection_gets_its_response(serve):
-    page = serve()
+def test_half_closed_connection_gets_its_response(page):
     for request in (head(page, "GET", "/nothing"), head(page, "GET", "/nothing") * 3,
                     head(page, "POST", "/api/prompt", "Content-Length: 500000") + b"x" * 500_000):
         connection = page.connect()
@@ -615,8 +559,7 @@ def test_half_closed_connection_gets_its_response(serve):
         assert came.count(b"HTTP/1.1 4") == max(1, request.count(b"/nothing"))
 
 
-def test_without_descriptors_connections_wait_without_spinning(serve):
-    page = serve()
+def test_without_descriptors_connections_wait_without_spinning(page):
     pid = page.process.pid
 
     def ticks():
