@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
+import sys
 import threading
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -76,17 +79,12 @@ class TestClosing:
         leave.set()
 
     def test_unclosed_session_gives_resource_warning(self) -> None:
-        import gc
-
         session = Session()
         with pytest.warns(ResourceWarning, match="was not closed"):
             del session
             gc.collect()
 
     async def test_unclosed_asyncio_session_is_collected(self) -> None:
-        import gc
-        import weakref
-
         session = await narratoria.aio.Session()
 
         @session.tool
@@ -154,8 +152,6 @@ class TestInterrupts:
         assert len(got) == 1
 
     def test_sys_exit_in_thread_tool_is_raised_by_execute(self, session: Any) -> None:
-        import sys
-
         @session.tool
         def leave() -> None:
             sys.exit(7)

@@ -296,8 +296,7 @@ def test_formatter_destructor_may_change_metadata_of_its_key(session: Any, act: 
 
     session.state.describe("a", StateMetadata("", Formatter()))
     session.state.describe("a", StateMetadata("", lambda value: "second"))
-    found = session.state.all_metadata()
-    assert list(found) == (["a"] if act == "replace" else [])
+    assert list(session.state.all_metadata()) == (["a"] if act == "replace" else [])
     session.state.set("a", 1)
     assert session.state.format_for_prompt() == ("a: third" if act == "replace" else "a: 1")
     # The key accepts a new formatter.

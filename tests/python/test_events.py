@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import json
 import pickle
+import typing
 
 import pytest
 from from_schema import SCHEMAS, objects, unknown_members, validator
@@ -281,8 +282,6 @@ def test_events_are_frozen_and_have_no_dict():
 
 
 def test_type_hints_can_be_evaluated():
-    import typing
-
     for one in classes:
         assert typing.get_type_hints(one)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import pathlib
 import uuid
 from dataclasses import dataclass
@@ -34,8 +35,6 @@ class TestConstraints:
     def test_field_constraint_is_enforced(
         self, session: Any, annotation: Any, good: Any, bad: Any, said: str
     ) -> None:
-        from narratoria._function import describe
-
         def tool(x: Any) -> Any:
             return x
 
@@ -159,8 +158,6 @@ class TestTypes:
         assert tool.error_code == "INPUT_INVALID" and "hours" in tool.error
 
     def test_union_error_names_inner_fault(self) -> None:
-        from narratoria._function import describe
-
         def go(where: Any) -> None: ...
 
         go.__annotations__["where"] = Place | Stay
@@ -194,8 +191,6 @@ class TestTypes:
             assert session.execute(plan_of("walk", wrong))["t"].error_code == "INPUT_INVALID"
 
     def test_pydantic_checks_rules_beyond_schema(self, session: Any, pydantic: Any) -> None:
-        import decimal
-
         class Cat(pydantic.BaseModel):
             kind: Literal["cat"]
             lives: int

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import tempfile
 import threading
 import unittest.mock
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from plans import DONE, line, one
-from test_lifetime import python
+from test_lifetime import prints
 
 import narratoria
 from narratoria import aio
@@ -81,8 +84,7 @@ def test_session_with_running_plan_is_collected() -> None:
         gc.collect()
         print(told[-1])
     """
-    done = python(script)
-    assert done.returncode == 0 and done.stdout == "plan_ended\n", done.stderr
+    assert prints(script) == "plan_ended\n"
 
 
 def test_interpreter_ends_while_daemon_thread_in_callback() -> None:
@@ -101,8 +103,7 @@ def test_interpreter_ends_while_daemon_thread_in_callback() -> None:
         started.wait()
         print("over")
     """
-    done = python(script)
-    assert done.returncode == 0 and done.stdout == "over\n", (done.returncode, done.stderr)
+    assert prints(script) == "over\n"
 
 
 @pytest.mark.parametrize("mock", [unittest.mock.Mock, unittest.mock.MagicMock])
@@ -173,17 +174,12 @@ def test_fork_while_other_thread_drives_session() -> None:
         session.cancel()
         thread.join()
     """
-    import os
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "t")
         with open(path, "w") as file:
             file.write("#!/bin/sh\nsleep 60\n")
         os.chmod(path, 0o755)
-        done = python(script, path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "refused\nrefused\nTrue\n"
+        assert prints(script, path) == "refused\nrefused\nTrue\n"
 
 
 def test_threads_share_one_event_body(session: Any, make_tool: Any) -> None:
@@ -204,8 +200,6 @@ def test_threads_share_one_event_body(session: Any, make_tool: Any) -> None:
 
 
 def test_initial_state_accepts_same_types_as_patch() -> None:
-    from dataclasses import dataclass
-
     @dataclass
     class Point:
         x: int

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -12,6 +13,7 @@ import tempfile
 import textwrap
 import threading
 import time
+import tracemalloc
 import weakref
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from conftest import SANITIZED, SOURCE, child_environment
 from plans import DONE, one
 
 import narratoria
+from narratoria._private_loop import PrivateLoop
 
 
 def python(
@@ -41,11 +44,29 @@ def python(
     )
 
 
-def gone(pid: int, seconds: float = 30) -> bool:
+def prints(script: str, *arguments: str, quietly: bool = False) -> str:
+    """Returns the output of a script, which must succeed; `quietly`: without errors and warnings."""
+    done = python(script, *arguments)
+    assert done.returncode == 0 and not (quietly and done.stderr), done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> tuple[Path, Path]:
+    """A tool that writes the number of its process to a file and then sleeps, and that file."""
+    tool, pid = tmp_path / "t", tmp_path / "pid"
+    tool.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}\nsleep 60\n")
+    tool.chmod(0o755)
+    return tool, pid
+
+
+def gone(pid: Path, seconds: float = 30) -> bool:
+    """Whether the process whose number is in the file ends in time."""
     deadline = time.monotonic() + seconds
+    number = int(pid.read_text())
     while time.monotonic() < deadline:
         try:
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            state = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except (FileNotFoundError, ProcessLookupError):
             return True
         if state == "Z":
@@ -82,8 +103,6 @@ class TestThreads:
 
     @pytest.mark.parametrize("call", ["execute", "close", "state"])
     def test_concurrent_thread_is_refused_during_async_function(self, call: str) -> None:
-        import asyncio
-
         calls: dict[str, Any] = {
             "execute": lambda: session.execute(one("nap")),
             "close": lambda: session.close(),
@@ -118,8 +137,6 @@ class TestThreads:
             assert len(refused) == 20 and "another thread" in str(refused[0])
 
     def test_async_function_cannot_make_blocking_calls(self) -> None:
-        import asyncio
-
         refused = []
         with narratoria.Session(narrator=lambda request: "x") as session:
 
@@ -187,12 +204,9 @@ class TestThreads:
 
 class TestInterrupts:
     @pytest.mark.parametrize("call", ["execute", "play"])
-    def test_ctrl_c_returns_at_once_and_ends_tools(self, call: str, tmp_path: Path) -> None:
-        tool = tmp_path / "t"
-        tool.write_text(
-            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\ntrap '' TERM\nsleep 60\n"
-        )
-        tool.chmod(0o755)
+    def test_ctrl_c_returns_at_once_and_ends_tools(self, call: str, sleeper: Any) -> None:
+        tool, pid = sleeper
+        tool.write_text(tool.read_text().replace("sleep", "trap '' TERM\nsleep"))
         script = """
             import os, signal, sys, threading, time, narratoria
             plan = {"requestId": "p", "tools": [{"toolId": "t", "toolPath": sys.argv[1]}]}
@@ -210,10 +224,8 @@ class TestInterrupts:
                     print("interrupted")
                 print(session.execute({"requestId": "q", "tools": []}).success)
         """
-        done = python(script, str(tool), str(tmp_path / "pid"), call)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines() == ["interrupted", "True"]
-        assert gone(int((tmp_path / "pid").read_text()))
+        assert prints(script, str(tool), str(pid), call).splitlines() == ["interrupted", "True"]
+        assert gone(pid)
 
     @pytest.mark.parametrize("call", ["execute", "play"])
     def test_ctrl_c_in_session_with_async_functions(self, call: str) -> None:
@@ -242,9 +254,7 @@ class TestInterrupts:
                 print(session.execute({"requestId": "q", "tools": []}).success)
                 print("end")
         """
-        done = python(script, call)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines() == ["cleaned up", "interrupted", "True", "end"]
+        assert prints(script, call).splitlines() == ["cleaned up", "interrupted", "True", "end"]
 
     def test_ctrl_c_in_computing_async_function(self) -> None:
         script = """
@@ -271,9 +281,7 @@ class TestInterrupts:
                     print("interrupted")
                 print(session.execute(plan(0)).success)
         """
-        done = python(script)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines() == ["interrupted", "True"] and done.stderr == ""
+        assert prints(script, quietly=True).splitlines() == ["interrupted", "True"]
 
     def test_ctrl_c_at_any_moment_leaves_session_usable(self) -> None:
         script = """
@@ -310,13 +318,9 @@ class TestInterrupts:
             tool = session.execute(plan)["t"]
             print(count > 20, tool.error, tool.stderr)
         """
-        done = python(script)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout == "True None None\n"
+        assert prints(script) == "True None None\n"
 
     def test_close_is_quick_after_interrupt_of_cancellation(self) -> None:
-        import asyncio
-
         session = narratoria.Session()
 
         @session.tool
@@ -342,10 +346,6 @@ class TestInterrupts:
         assert time.monotonic() - start < 3
 
     def test_interrupted_loop_runs_again(self, session: Any) -> None:
-        import asyncio
-
-        from narratoria._private_loop import PrivateLoop
-
         def interrupt() -> None:
             raise KeyboardInterrupt
 
@@ -359,8 +359,6 @@ class TestInterrupts:
         private.end([], 0)
 
     def test_interrupt_in_loop_replaces_only_loop(self, session: Any) -> None:
-        import asyncio
-
         @session.tool
         async def nap(interrupted: bool = False) -> None:
             await asyncio.sleep(0.01)
@@ -373,8 +371,6 @@ class TestInterrupts:
         assert session.execute(one("nap")).success
 
     def test_own_signal_handler_is_kept(self) -> None:
-        import asyncio
-
         class Enough(Exception):
             pass
 
@@ -411,12 +407,8 @@ class TestInterrupts:
 
 
 class TestProcessEnd:
-    def test_interpreter_ends_with_running_plan(self, tmp_path: Path) -> None:
-        tool = tmp_path / "t"
-        tool.write_text(
-            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
-        )
-        tool.chmod(0o755)
+    def test_interpreter_ends_with_running_plan(self, sleeper: Any) -> None:
+        tool, pid = sleeper
         script = """
             import os, sys, threading, time, narratoria
             session = narratoria.Session()
@@ -431,11 +423,8 @@ class TestProcessEnd:
                 time.sleep(0.01)
             print("over")
         """
-        done = python(script, str(tool), str(tmp_path / "pid"))
-        assert done.returncode == 0, done.stderr
-        assert done.stdout == "over\n"
-        assert done.stderr == ""
-        assert gone(int((tmp_path / "pid").read_text()))
+        assert prints(script, str(tool), str(pid), quietly=True) == "over\n"
+        assert gone(pid)
 
     def test_interpreter_ends_with_open_session(self) -> None:
         script = """
@@ -444,8 +433,7 @@ class TestProcessEnd:
             session.add_sink(print, ["plan_ended"])
             print(session.play("x").narrative)
         """
-        done = python(script)
-        assert done.returncode == 0 and done.stderr == "", done.stderr
+        prints(script, quietly=True)
 
     def test_asyncio_program_ends_without_close(self) -> None:
         script = """
@@ -456,15 +444,10 @@ class TestProcessEnd:
                 print((await session.play("x")).narrative)
             asyncio.run(main())
         """
-        done = python(script)
-        assert done.returncode == 0 and done.stdout == "x\n", done.stderr
+        assert prints(script) == "x\n"
 
-    def test_sigkill_of_host_ends_tools(self, tmp_path: Path) -> None:
-        tool = tmp_path / "t"
-        tool.write_text(
-            f"#!/bin/sh\necho $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid\nsleep 60\n"
-        )
-        tool.chmod(0o755)
+    def test_sigkill_of_host_ends_tools(self, sleeper: Any) -> None:
+        tool, pid = sleeper
         script = (
             "import sys, narratoria\n"
             "narratoria.Session().execute({'requestId': 'p', 'tools': ["
@@ -474,9 +457,8 @@ class TestProcessEnd:
             [sys.executable, "-c", script, str(tool)], env=child_environment(), cwd=SOURCE
         )
         deadline = time.monotonic() + 20
-        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
+        while not pid.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        pid = int((tmp_path / "pid").read_text())
         host.kill()
         host.wait()
         assert gone(pid)
@@ -504,9 +486,7 @@ class TestForks:
             os.waitpid(child, 0)
             print(session.execute({"requestId": "p", "tools": []}).success)
         """
-        done = python(script)
-        assert done.returncode == 0, done.stderr
-        lines = done.stdout.splitlines()
+        lines = prints(script).splitlines()
         assert lines[0].startswith("refused: ") and "fork" in lines[0]
         assert lines[1:] == ["refused", "True", "True"]
 
@@ -549,8 +529,6 @@ class TestLeaks:
 
     @pytest.mark.parametrize("end", ["cancel", "interrupt", "close"])
     def test_dropped_session_with_async_functions_is_collected(self, end: str) -> None:
-        import asyncio
-
         def leave() -> list[weakref.ref[Any]]:
             session = narratoria.Session()
 
@@ -578,8 +556,6 @@ class TestLeaks:
         assert [each() for each in watched] == [None, None]
 
     def test_aio_session_of_ended_loop_is_collected(self, make_tool: Any) -> None:
-        import asyncio
-
         async def main() -> tuple[list[weakref.ref[Any]], Any]:
             session = await narratoria.aio.Session()
             task = asyncio.get_running_loop().create_task(
@@ -630,8 +606,7 @@ class TestLeaks:
             assert after[0] - before[0] < max(count * 100, 1 << 20), (before, after)
             assert after[1] == before[1], (before, after)
         """
-        done = python(script, "1000" if SANITIZED else "10000")
-        assert done.returncode == 0, done.stderr
+        prints(script, "1000" if SANITIZED else "10000")
 
     def test_thread_tools_do_not_leak_memory(self) -> None:
         # Measures the bytes in use of one arena: resident memory depends on where the last block of
@@ -700,12 +675,9 @@ class TestLeaks:
                 is_over.set()
                 assert result["t"].state == "timeout" and not session.tools, result
         """
-        done = python(script)
-        assert done.returncode == 0, done.stderr
+        prints(script)
 
     def test_events_are_freed(self, session: Any) -> None:
-        import tracemalloc
-
         @session.tool
         def chatty(context: narratoria.Context) -> None:
             for i in range(1000):

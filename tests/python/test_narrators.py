@@ -164,8 +164,6 @@ class TestNarrators:
             assert session.play("I light the torch").narrative == "Mine."
 
     def test_async_narrator_is_awaited(self, session: Any) -> None:
-        import asyncio
-
         @session.narrator
         async def tell(request: Any) -> str:
             await asyncio.sleep(0.01)
@@ -174,8 +172,6 @@ class TestNarrators:
         assert session.play("x").narrative == "thought about it"
 
     def test_late_async_narrator_is_cancelled(self) -> None:
-        import asyncio
-
         told = []
         with narratoria.Session(times=narratoria.Times(narrator_ms=20)) as session:
 

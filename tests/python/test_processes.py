@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from plans import one
-from test_lifetime import python
+from test_lifetime import prints, python
 
 import narratoria
 from narratoria import Context
@@ -125,9 +125,11 @@ with narratoria.Session(story=narratoria.sample_story()) as session:
     except narratoria.InvalidDocumentError as error:
         print(error.faults[0].pointer)
 """
-    done = python(script, program, *flags)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["completed 2 True", "completed True", "/requestId"]
+    assert prints(script, program, *flags).splitlines() == [
+        "completed 2 True",
+        "completed True",
+        "/requestId",
+    ]
 
 
 def test_unclosed_session_ends_where_warnings_are_errors() -> None:

@@ -10,6 +10,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,6 @@ class TestResult:
             session.run_script(tmp_path / "none.nuwa")
 
     def test_python_values_are_converted_as_in_plans(self, session: Any) -> None:
-        from dataclasses import dataclass
-
         @dataclass
         class Point:
             x: int
@@ -223,8 +222,7 @@ class TestCalls:
         def count() -> int:
             return "three"  # type: ignore[return-value]
 
-        ran = session.run_script("LET n = CALL count {}")
-        assert ran.scope == {"n": "three"}
+        assert session.run_script("LET n = CALL count {}").scope == {"n": "three"}
 
     def test_failed_tool_fails_script(self, halve: Any) -> None:
         with pytest.raises(narratoria.ScriptError) as raised:

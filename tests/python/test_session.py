@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -191,8 +192,7 @@ def test_options_reach_engine(make_tool: Any, tmp_path: Path) -> None:
             "folder": str(tmp_path.resolve()),
             "files": 64,
         }
-        slow = session.execute(one(make_tool("slow", "sleep 600")))
-        assert slow["t"].state == "timeout"
+        assert session.execute(one(make_tool("slow", "sleep 600")))["t"].state == "timeout"
 
 
 @pytest.mark.parametrize("sandbox", ["no_network,no_env_read", ["no_network", "no_env_read"]])
@@ -440,8 +440,6 @@ class TestErrors:
             narratoria.Session(plugins="event_log")  # type: ignore[arg-type]
 
     def test_errors_can_be_pickled(self, session: Any) -> None:
-        import pickle
-
         with pytest.raises(narratoria.InvalidDocumentError) as caught:
             session.execute({"tools": 1})
         copy = pickle.loads(pickle.dumps(caught.value))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from typing import Any
 
@@ -12,14 +13,12 @@ from plans import plan_of, roll_dice
 
 import narratoria
 from narratoria import Context, Invocation, NarratoriaWarning, Plan, Session
+from narratoria.__main__ import main
+from narratoria.events import event_from_dict
 
 
 class TestSample:
     def test_python_m_plays_the_sample_story(self, monkeypatch: Any, capsys: Any) -> None:
-        import io
-
-        from narratoria.__main__ import main
-
         said = "I light the torch and examine the door\n1\n"
         monkeypatch.setattr("sys.stdin", io.StringIO(said))
         assert main([]) == 0
@@ -27,8 +26,6 @@ class TestSample:
         assert "sample story" in told and "1. Open" in told and "2. Leave" in told
 
     def test_missing_story_is_reported(self, capsys: Any) -> None:
-        from narratoria.__main__ import main
-
         assert main(["/nowhere"]) == 1
         assert "nowhere" in capsys.readouterr().err
 
@@ -104,8 +101,6 @@ class TestValues:
                 assert other.to_json() == event.to_json() and other.data == event.data
 
     def test_data_equals_event_from_dict(self, session: Any) -> None:
-        from narratoria.events import event_from_dict
-
         seen: list[narratoria.Event] = []
 
         @session.tool

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 import logging
 import pathlib
 import resource
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,9 +43,6 @@ class TestSinks:
         assert seen[0].tool_id is None and seen[0].type is None and seen[0].attempt is None
 
     def test_records_match_schema(self, session: Any, make_tool: Any) -> None:
-        import json
-        from pathlib import Path
-
         jsonschema = pytest.importorskip("jsonschema")
         folder = Path(narratoria.__file__).parent / "schemas"
         schema = json.loads((folder / "event-record-1.schema.json").read_text())
@@ -133,8 +133,6 @@ class TestSinks:
             async def __call__(self, event: Any) -> None: ...
 
             async def method(self, event: Any) -> None: ...
-
-        import functools
 
         async def function(event: Any) -> None: ...
 

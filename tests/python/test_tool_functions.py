@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import pickle
 import threading
@@ -32,8 +33,7 @@ class TestTools:
             return a + b
 
         assert add(1, 2) == 3, "the function stays a function"
-        result = session.execute(one("add", {"a": 2**62}))
-        assert result["t"].result == 2**62 + 10
+        assert session.execute(one("add", {"a": 2**62}))["t"].result == 2**62 + 10
 
     def test_input_that_violates_schema_fails_attempt(self, session: Any) -> None:
         calls = []
@@ -43,8 +43,7 @@ class TestTools:
             calls.append(a)
 
         for wrong in ({}, {"a": "1"}, {"a": 1, "way": "left"}, {"a": 1, "b": 2}, {"a": True}):
-            result = session.execute(one("add", wrong))
-            assert result["t"].error_code == "INPUT_INVALID", wrong
+            assert session.execute(one("add", wrong))["t"].error_code == "INPUT_INVALID", wrong
         assert calls == []
 
     @pytest.mark.parametrize("kind", ["plain", "open", "async"])
@@ -127,9 +126,6 @@ class TestTools:
                 give()
 
     def test_decorated_async_function_is_awaited(self, session: Any) -> None:
-        import asyncio
-        import functools
-
         def doubled(function: Any) -> Any:
             @functools.wraps(function)
             def call(*arguments: Any, **named: Any) -> Any:
@@ -165,8 +161,6 @@ class TestTools:
 
     @pytest.mark.parametrize("kind", ["CancelledError", "GeneratorExit", "Own"])
     def test_async_function_fails_for_any_exception(self, session: Any, kind: str) -> None:
-        import asyncio
-
         class Own(BaseException):
             pass
 
@@ -260,8 +254,6 @@ class TestTools:
         assert "in broken" in caplog.text
 
     def test_tool_error_becomes_error_event(self, session: Any) -> None:
-        from narratoria.tool import ToolError
-
         @session.tool
         def wet() -> None:
             raise ToolError("TORCH_WET", "too wet to burn", {"wetness": 0.9})
@@ -394,8 +386,6 @@ class TestTools:
         assert session.execute(plan)["b"].result == [{"a": {"a": 1}}, {"a": 5}]
 
     def test_async_functions_run_concurrently(self, session: Any) -> None:
-        import asyncio
-
         running = []
         most = []
 
@@ -421,8 +411,6 @@ class TestTools:
         assert session.state["a"] == 1
 
     def test_async_function_is_cancelled_at_timeout(self, make_tool: Any) -> None:
-        import asyncio
-
         told = []
         with narratoria.Session(times=narratoria.Times(try_ms=50)) as session:
 
@@ -438,9 +426,6 @@ class TestTools:
         assert told == ["cancelled"]
 
     def test_uncancellable_async_function_is_waited_for_once(self) -> None:
-        import asyncio
-        import time
-
         is_over = False
         with narratoria.Session(times=narratoria.Times(try_ms=50, grace_ms=3000)) as session:
 

@@ -195,8 +195,7 @@ def test_error_with_any_content_is_reported(start):
     assert "/details/at" in ran.diagnostics
     ran = start("def f(r):\n    raise OSError('no \\udcff file')\nrun(f)")
     assert ran.error[1] == "no \ufffd file"
-    ran = start("def f(r):\n    raise RecursionError\nrun(f)")
-    assert ran.error[1] == "RecursionError"
+    assert start("def f(r):\n    raise RecursionError\nrun(f)").error[1] == "RecursionError"
 
 
 def test_failure_after_done_sets_exit_status(start):

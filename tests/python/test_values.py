@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import math
 from typing import Any
@@ -122,8 +123,6 @@ def test_too_deep_value_is_refused() -> None:
 
 
 def test_subclasses_are_written_as_base_type() -> None:
-    import enum
-
     class Word(str):
         pass
 
