@@ -108,27 +108,20 @@ class TestClosing:
 
 class TestInterrupts:
     @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-    def test_interrupted_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
+    @pytest.mark.parametrize("is_async", [False, True])
+    def test_interrupted_narrator_is_not_asked_again(
+        self, session: Any, kind: Any, is_async: bool
+    ) -> None:
         asked = []
 
-        @session.narrator
         def tell(request: Any) -> str:
             asked.append(request)
             raise kind
 
-        with pytest.raises(kind):
-            session.play("x")
-        assert len(asked) == 1
+        async def tell_later(request: Any) -> str:
+            return tell(request)
 
-    @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-    def test_interrupted_async_narrator_is_not_asked_again(self, session: Any, kind: Any) -> None:
-        asked = []
-
-        @session.narrator
-        async def tell(request: Any) -> str:
-            asked.append(request)
-            raise kind
-
+        session.narrator(tell_later if is_async else tell)
         with pytest.raises(kind):
             session.play("x")
         assert len(asked) == 1

@@ -13,16 +13,17 @@ from plans import DONE, line, one
 import narratoria
 from narratoria.events import UiEvent
 
+BELL = line('{"type":"ui_event","event":"bell"}')
+
 
 class TestHandlers:
     def test_handler_gets_named_events(self, session: Any, make_tool: Any) -> None:
         seen: list[UiEvent] = []
         session.on_ui_event("narrative_choice")(seen.append)
-        bell = line('{"type":"ui_event","event":"bell"}')
         choice = line('{"type":"ui_event","event":"narrative_choice","payload":{"choices":["a"]}}')
         placeholders = []
         session.add_sink(lambda event: placeholders.append(event.body), ["ui_placeholder"])
-        session.execute(one(make_tool("t", f"{bell}\n{choice}\n{DONE}")))
+        session.execute(one(make_tool("t", f"{BELL}\n{choice}\n{DONE}")))
         assert [(each.event, each.payload) for each in seen] == [
             ("narrative_choice", {"choices": ["a"]})
         ]
@@ -45,8 +46,7 @@ class TestHandlers:
             asked.append("late")
             return False
 
-        bell = line('{"type":"ui_event","event":"bell"}')
-        session.execute(one(make_tool("t", f"{bell}\n{DONE}")))
+        session.execute(one(make_tool("t", f"{BELL}\n{DONE}")))
         assert asked == ["important", "late", "early"]
 
     def test_exception_is_logged_and_next_handler_called(
@@ -59,9 +59,8 @@ class TestHandlers:
         def broken(event: Any) -> None:
             raise RuntimeError("oh")
 
-        bell = line('{"type":"ui_event","event":"bell"}')
         with caplog.at_level(logging.ERROR, "narratoria"):
-            assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
+            assert session.execute(one(make_tool("t", f"{BELL}\n{DONE}"))).success
         assert len(asked) == 1 and "RuntimeError: oh" in caplog.text
 
     def test_asset_renderer_gets_asset(self, torch: str) -> None:
@@ -72,7 +71,6 @@ class TestHandlers:
         assert [(asset.asset_id, asset.tool_id) for asset in shown] == [("lit_torch", "light1")]
 
     def test_execute_waits_for_async_handler(self, session: Any, make_tool: Any) -> None:
-
         ended = []
 
         @session.on_ui_event("bell")
@@ -83,12 +81,10 @@ class TestHandlers:
             except narratoria.ReentrantError:
                 ended.append(event.event)
 
-        bell = line('{"type":"ui_event","event":"bell"}')
-        assert session.execute(one(make_tool("t", f"{bell}\n{DONE}"))).success
+        assert session.execute(one(make_tool("t", f"{BELL}\n{DONE}"))).success
         assert ended == ["bell"]
 
     def test_execute_waits_for_async_renderer(self, torch: str) -> None:
-
         shown = []
         with narratoria.Session(story=torch) as session:
 

@@ -85,7 +85,6 @@ class Compiler:
         self._inside: list[Inside] = []
 
     def compile(self, annotation: Any) -> Compiled:
-
         if annotation is None:
             annotation = type(None)
         if annotation is Any or annotation is object:
@@ -139,7 +138,6 @@ class Compiler:
         raise self._unsupported(annotation)
 
     def _unsupported(self, annotation: Any) -> TypeError:
-
         name = getattr(annotation, "__name__", "")
         instead = _INSTEAD.get(name)
         if isinstance(annotation, typing.TypeVar):
@@ -319,7 +317,6 @@ class Compiler:
         return Compiled(schema, convert, None, type_text)
 
     def _json_of(self, value: Any) -> Any:
-
         plain = value.value if isinstance(value, enum.Enum) else value
         if plain is None or isinstance(plain, (bool, int, str)):
             return plain
@@ -440,7 +437,6 @@ class Compiler:
         return self._object(annotation, kind, self._typed_dict_members(annotation, kind), None)
 
     def _typed_dict_members(self, annotation: Any, kind: Any) -> dict[str, tuple[Any, bool, Any]]:
-
         members: dict[str, tuple[Any, bool, Any]] = {}
         for name, hint in self._hints_of(annotation, kind).items():
             required = name in kind.__required_keys__
@@ -452,7 +448,6 @@ class Compiler:
         return members
 
     def _dataclass(self, annotation: Any, kind: Any) -> Compiled:
-
         hints = self._hints_of(annotation, kind)
         members: dict[str, tuple[Any, bool, Any]] = {}
         for one in dataclasses.fields(kind):

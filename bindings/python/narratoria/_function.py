@@ -49,6 +49,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from narratoria._annotations import Compiler
@@ -78,6 +79,7 @@ def require_type(where: str, exact: type | None, default: Any) -> None:
         )
 
 
+@dataclass(slots=True, repr=False, eq=False)
 class FunctionDescription:
     """The runtime's description of a function that is a tool.
 
@@ -97,47 +99,18 @@ class FunctionDescription:
     True
     """
 
-    __slots__ = (
-        "_converters",
-        "_extra",
-        "_required",
-        "context_parameter",
-        "description",
-        "function",
-        "input_schema",
-        "is_async",
-        "is_generator",
-        "name",
-        "repeatable",
-        "result_schema",
-    )
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        name: str,
-        description: str,
-        input_schema: dict[str, Any],
-        result_schema: dict[str, Any] | None,
-        is_async: bool,
-        is_generator: bool,
-        context_parameter: str | None,
-        converters: dict[str, tuple[type | None, Converter]],
-        required: frozenset[str],
-        extra: tuple[type | None, Converter] | None,
-    ) -> None:
-        self.function = function
-        self.repeatable = True
-        self.name = name
-        self.description = description
-        self.input_schema = input_schema
-        self.result_schema = result_schema
-        self.is_async = is_async
-        self.is_generator = is_generator
-        self.context_parameter = context_parameter
-        self._converters = converters
-        self._required = required
-        self._extra = extra
+    function: Callable[..., Any]
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    result_schema: dict[str, Any] | None
+    is_async: bool
+    is_generator: bool
+    context_parameter: str | None
+    _converters: dict[str, tuple[type | None, Converter]]
+    _required: frozenset[str]
+    _extra: tuple[type | None, Converter] | None
+    repeatable: bool = True
 
     def bind(self, input: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the keyword arguments for an input, without the context.

@@ -99,7 +99,6 @@ _BUGS = (
 
 
 def _is_bug(exception: BaseException) -> bool:
-
     misuses = (
         errors.ForkedError,
         errors.GoneError,
@@ -191,7 +190,6 @@ def _trace(exception: BaseException) -> str:
 def _failure(
     code: str, message: str, details: Mapping[str, Any] | None, may_retry: bool = True
 ) -> str:
-
     error: dict[str, Any] = {
         "version": "0",
         "type": "error",

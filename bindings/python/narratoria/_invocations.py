@@ -95,7 +95,6 @@ async def _emit_when_possible(
 
 
 def arguments_of(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
-
     try:
         return about.bind(tool_input)
     except DocumentError as fault:

@@ -62,7 +62,6 @@ class _ResultCompiler(Compiler):
     _objects = (dict,)
 
     def compile(self, annotation: Any) -> Compiled:
-
         kind = typing.get_origin(annotation) or annotation
         if isinstance(kind, type) and hasattr(kind, "to_dict"):
             return _of({})
@@ -112,7 +111,6 @@ class _ResultCompiler(Compiler):
         return _of({})
 
     def _dataclass(self, annotation: Any, kind: Any) -> Compiled:
-
         hints = self._hints_of(annotation, kind)
         members = {one.name: (hints[one.name], False, None) for one in dataclasses.fields(kind)}
         return self._object(annotation, kind, members, kind)

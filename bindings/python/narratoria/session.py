@@ -477,7 +477,6 @@ class Session(Registry):
                 self._end_functions(timeout)
 
     def _end_functions(self, timeout: float | None) -> None:
-
         deadline = None if timeout is None else monotonic() + timeout
         left = self._end_loop(timeout)
         if self._tool_threads is not None:

@@ -82,7 +82,6 @@ def _plain(metadata: typing.Any) -> tuple[str, Callable[[typing.Any], str] | Non
 
 
 def _key(key: typing.Any) -> str:
-
     return text_of("a key of the state", key)
 
 
