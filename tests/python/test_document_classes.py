@@ -37,9 +37,7 @@ RESULT = validator("result-1")
 REQUEST = validator("narrator-request-1")
 
 plans = objects(
-    SCHEMAS["plan-1"]["$defs"]["body"],
-    "plan-1",
-    requestId=st.text(min_size=1, max_size=5),
+    SCHEMAS["plan-1"]["$defs"]["body"], "plan-1", requestId=st.text(min_size=1, max_size=5)
 )
 results = objects(SCHEMAS["result-1"], "result-1")
 requests = objects(

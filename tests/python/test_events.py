@@ -45,10 +45,7 @@ classes = [
 
 def tool_events(name):
     schema = SCHEMAS["event-0"]
-    envelope = {
-        "version": st.just("0"),
-        "type": st.just(name),
-    }
+    envelope = {"version": st.just("0"), "type": st.just(name)}
     return st.builds(
         lambda one, more: {**one, **more},
         objects(schema["$defs"][name], "event-0", **envelope),
@@ -58,6 +55,12 @@ def tool_events(name):
 
 def runtime_events(kind):
     return objects(SCHEMAS["event-record-1"]["$defs"][kind], "event-record-1")
+
+
+def json_of(kind, body, **members):
+    """A record of the event stream."""
+    of = {"sessionId": "s", "planId": None, "toolId": None, "attempt": None}
+    return {"seq": 3, "time": "2026-01-24T18:30:00Z", **of, "kind": kind, "event": body, **members}
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -85,18 +88,9 @@ def test_runtime_events_round_trip(kind, data):
     assert event.record_kind == kind
     assert event.to_dict() == body
     assert type(event).from_dict(event.to_dict()) == event
-    record = {
-        "seq": 1,
-        "time": "2026-01-24T18:30:00.250Z",
-        "sessionId": "s",
-        "planId": "p",
-        "toolId": "t",
-        "attempt": 1,
-        "kind": kind,
-        "event": body,
-    }
-    RECORD.validate(record)
-    RECORD.validate({**record, "event": event.to_dict()})
+    members = {"time": "2026-01-24T18:30:00.250Z", "planId": "p", "toolId": "t", "attempt": 1}
+    RECORD.validate(json_of(kind, body, **members))
+    RECORD.validate(json_of(kind, event.to_dict(), **members))
 
 
 @settings(max_examples=60)
@@ -107,17 +101,7 @@ def test_runtime_events_round_trip(kind, data):
 )
 def test_records_round_trip(drawn):
     kind, body, more = drawn
-    record = {
-        **more,
-        "seq": 3,
-        "time": "2026-01-24T18:30:00Z",
-        "sessionId": "s",
-        "planId": None,
-        "toolId": None,
-        "attempt": None,
-        "kind": kind,
-        "event": body,
-    }
+    record = {**more, **json_of(kind, body)}
     assert EventRecord.from_dict(record).to_dict() == record
     assert EventRecord.from_dict(record).extra == more
     short = {k: v for k, v in record.items() if k not in ("planId", "toolId", "attempt")}

@@ -313,10 +313,7 @@ def test_faults_have_pointers(annotation, value, pointer, says):
 
 
 def test_schema_of_function():
-    def examine(
-        target: Annotated[str, "what to look at"],
-        /,
-    ): ...
+    def examine(target: Annotated[str, "what to look at"], /): ...
 
     def look(
         target: Annotated[str, "what to look at"],

@@ -339,9 +339,7 @@ class _Interrupting:
         raise KeyboardInterrupt
 
 
-def test_interrupt_in_tool_thread_is_raised_in_both_threads(
-    session: Any,
-) -> None:
+def test_interrupt_in_tool_thread_is_raised_in_both_threads(session: Any) -> None:
     seen: list[type[BaseException]] = []
 
     @session.tool

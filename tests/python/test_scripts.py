@@ -41,6 +41,13 @@ def compute(session: Any, begun: threading.Event) -> None:
     pytest.fail("nothing else had its turn")
 
 
+def fails(session: Any, *arguments: Any, **options: Any) -> narratoria.ScriptError:
+    """Runs a script and returns its error."""
+    with pytest.raises(narratoria.ScriptError) as raised:
+        session.run_script(*arguments, **options)
+    return raised.value
+
+
 class TestResult:
     def test_scope_and_output(self, session: Any) -> None:
         ran = session.run_script(
@@ -73,9 +80,8 @@ class TestResult:
         file.write_text('PRINT("grüß")', encoding="utf-8")
         assert session.run_script(file).output == ["grüß"]
         file.write_bytes(b"PRINT(1) \xff")
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script(file)
-        assert raised.value.name == "LexerError" and raised.value.column == 10
+        error = fails(session, file)
+        assert error.name == "LexerError" and error.column == 10
         with pytest.raises(FileNotFoundError):
             session.run_script(tmp_path / "none.nuwa")
 
@@ -99,9 +105,7 @@ class TestErrors:
     def test_invalid_script_starts_nothing(self, session: Any) -> None:
         kinds: list[str] = []
         session.add_sink(lambda event: kinds.append(event.kind))
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script("PRINT(1)\nIF true PRINT(a) END")
-        error = raised.value
+        error = fails(session, "PRINT(1)\nIF true PRINT(a) END")
         assert isinstance(error, narratoria.Error) and error.status == "NAR_INVALID_DOCUMENT"
         assert (error.name, error.line, error.column) == ("ParserError", 2, 9)
         assert error.message == "Expected 'THEN' after IF condition. at 2:9"
@@ -116,19 +120,16 @@ class TestErrors:
 
     def test_output_and_scope_before_error_are_kept(self, session: Any) -> None:
         session.tool(lambda: 1, name="one")
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script('LET n = CALL one {}\nPRINT("so far")\nLET m = n / 0')
-        error = raised.value
+        error = fails(session, 'LET n = CALL one {}\nPRINT("so far")\nLET m = n / 0')
         assert (error.name, error.line, error.column) == ("DivisionByZeroError", 3, 11)
         assert error.text.splitlines()[1:] == ["  3 | LET m = n / 0", "    |           ^"]
         assert error.output == ["so far"] and error.scope == {"n": 1}
         assert error.result.tool_results[0].result == 1
 
     def test_error_can_be_copied_and_pickled(self, session: Any) -> None:
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script("PRINT(1) PRINT(n)", {"x": 1})
-        for again in (copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
-            assert str(again) == str(raised.value)
+        error = fails(session, "PRINT(1) PRINT(n)", {"x": 1})
+        for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+            assert str(again) == str(error)
             assert (again.name, again.column) == ("UndefinedVariableError", 16)
             assert (again.output, again.scope, again.result) == (["1"], {"x": 1}, None)
 
@@ -206,9 +207,7 @@ class TestCalls:
         assert ran.scope == {"n": 2.5} and ran.output == ["2.5"]
 
     def test_invalid_arguments_are_reported_together(self, halve: Any) -> None:
-        with pytest.raises(narratoria.ScriptError) as raised:
-            halve.run_script('\nLET n = CALL halve {n: "five", digits: 0.5}')
-        error = raised.value
+        error = fails(halve, '\nLET n = CALL halve {n: "five", digits: 0.5}')
         assert (error.name, error.line) == ("ToolArgumentError", 2)
         assert "'n'" in error.message and "'digits'" in error.message, (
             "all faults are reported at once"
@@ -225,28 +224,25 @@ class TestCalls:
         assert session.run_script("LET n = CALL count {}").scope == {"n": "three"}
 
     def test_failed_tool_fails_script(self, halve: Any) -> None:
-        with pytest.raises(narratoria.ScriptError) as raised:
-            halve.run_script("LET n = CALL halve {n: 4000}")
-        assert raised.value.name == "ToolExecutionError"
-        assert raised.value.message == (
+        error = fails(halve, "LET n = CALL halve {n: 4000}")
+        assert error.name == "ToolExecutionError"
+        assert error.message == (
             "Error executing tool 'halve': Execution failed for tool 'halve': That is too large."
         )
-        assert raised.value.result.tool_results[0].error_code == "TOO_LARGE"
+        assert error.result.tool_results[0].error_code == "TOO_LARGE"
 
     def test_missing_tool_fails_script(self, session: Any) -> None:
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script("CALL sing {}")
-        assert raised.value.name == "ToolNotFoundError" and "sing" in raised.value.message
+        error = fails(session, "CALL sing {}")
+        assert error.name == "ToolNotFoundError" and "sing" in error.message
 
     def test_exception_of_function_fails_script(self, session: Any) -> None:
         @session.tool
         def fail() -> None:
             raise KeyError("door")
 
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script("CALL fail {}")
-        assert raised.value.name == "ToolExecutionError"
-        assert "KeyError: 'door'" in raised.value.message
+        error = fails(session, "CALL fail {}")
+        assert error.name == "ToolExecutionError"
+        assert "KeyError: 'door'" in error.message
 
     def test_files_of_folder_can_be_called(
         self, session: Any, make_tool: Any, tmp_path: Path
@@ -327,9 +323,8 @@ class TestPrinting:
 class TestCancelling:
     def test_cancel_ends_script(self, session: Any) -> None:
         session.tool(session.cancel, name="stop")
-        with pytest.raises(narratoria.ScriptError) as raised:
-            session.run_script('PRINT("a") CALL stop {} PRINT("b")')
-        assert raised.value.name == "CancelledError" and raised.value.output == ["a"]
+        error = fails(session, 'PRINT("a") CALL stop {} PRINT("b")')
+        assert error.name == "CancelledError" and error.output == ["a"]
         assert session.run_script("PRINT(1)").output == ["1"]
 
     def test_other_threads_run_while_script_computes(self, session: Any) -> None:

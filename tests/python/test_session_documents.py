@@ -72,12 +72,7 @@ class TestState:
         with Session(state={"a": {"b": [1, 2, {"c": None}]}, "d": ""}) as session:
             state = session.state
             assert "a" in state and "b" not in state and 5 not in state
-            assert (len(state), state.size("/a"), state.size("/a/b"), state.size("/d")) == (
-                2,
-                1,
-                3,
-                0,
-            )
+            assert [len(state), *map(state.size, ("/a", "/a/b", "/d"))] == [2, 1, 3, 0]
             assert state.size("/a/b/2") == 1 and state.has("/a/b/2/c") and not state.has("/a/b/3")
             assert bool(state) and not state.has("/d/x")
             with pytest.raises(narratoria.NotFoundError):

@@ -182,11 +182,7 @@ def test_exception_becomes_error_event(start):
     assert ran.done == {"ok": False, "summary": "Too wet."} and ran.diagnostics == ""
 
     ran = start("def f(r):\n    raise InvalidInput('must be at least 2', '/sides')\nrun(f)")
-    assert ran.error == (
-        "INVALID_INPUT",
-        "input /sides: must be at least 2",
-        {"pointer": "/sides"},
-    )
+    assert ran.error == ("INVALID_INPUT", "input /sides: must be at least 2", {"pointer": "/sides"})
 
 
 def test_error_with_any_content_is_reported(start):

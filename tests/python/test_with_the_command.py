@@ -131,11 +131,7 @@ def test_python_plan_runs_with_command(narratoria, tmp_path):
     ]
     raised = [one for one in result["raises"].typed_events() if isinstance(one, events.ErrorEvent)]
     assert raised == [
-        events.ErrorEvent(
-            "TOOL_EXCEPTION",
-            "division by zero",
-            {"exception": "ZeroDivisionError"},
-        )
+        events.ErrorEvent("TOOL_EXCEPTION", "division by zero", {"exception": "ZeroDivisionError"})
     ]
     assert "Traceback" in result["raises"].stderr
     assert result["refuses"].retry_count == 1

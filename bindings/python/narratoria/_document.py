@@ -332,21 +332,23 @@ _MISSING = object()
 
 
 class Described(Document):
-    """A document whose members come from its annotations, followed by those of its base."""
+    """A document whose members come from its annotations, followed by those of its base.
+
+    `_order` names the attributes in the order of the JSON, if it is another one.
+    """
 
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
         # The second one that `dataclass` creates has no defaults.
         if "_members" not in cls.__dict__:
-            cls._members = (
-                *(
-                    cls._member_of(name, annotation, cls.__dict__.get(name, _MISSING))
-                    for name, annotation in cls.__annotations__.items()
-                    if name != "extra"
-                ),
-                *cls._members,
-            )
+            own = {
+                name: cls._member_of(name, annotation, cls.__dict__.get(name, _MISSING))
+                for name, annotation in cls.__annotations__.items()
+                if name != "extra"
+            }
+            order = cls.__dict__["_order"].split() if "_order" in cls.__dict__ else own
+            cls._members = (*(own[name] for name in order), *cls._members)
             type_ = cls.__dict__.get("type")
             if type_:
                 cls._constants = {"version": "0", "type": type_}
@@ -361,9 +363,13 @@ class Described(Document):
             return Member(attribute, string_or_null)
         is_optional = default is None or factory in (MissingObject, MissingArray)
         presence = OPTIONAL if is_optional else REQUIRED
-        element = cls._classes.get(kind.removeprefix("list[").removesuffix("]"))
-        if element is not None:
-            return Member(attribute, array_of(element.from_dict), presence, write=write_documents)
+        if kind in cls._classes:
+            read: Callable[[Any], Any] = cls._classes[kind].from_dict
+            return Member(attribute, read, presence, write=write_document)
+        element = kind.removeprefix("list[").removesuffix("]")
+        if element in cls._classes:
+            read = array_of(cls._classes[element].from_dict)
+            return Member(attribute, read, presence, write=write_documents)
         return Member(attribute, _READERS[kind], presence)
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._document import OPTIONAL, Document, Member, integer, new_object, string
+from ._document import Described, new_object
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Fault(Document):
+class Fault(Described):
     """One fault of a document, as in `narratoria validate --json` and `planFaults`.
 
     Attributes:
@@ -35,15 +35,7 @@ class Fault(Document):
     file: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
 
-    _members = (
-        Member("file", string, OPTIONAL),
-        Member("line", integer, OPTIONAL),
-        Member("column", integer, OPTIONAL),
-        Member("byte", integer, OPTIONAL),
-        Member("pointer", string),
-        Member("rule", string),
-        Member("message", string),
-    )
+    _order = "file line column byte pointer rule message"
 
     def __str__(self) -> str:
         place = [str(part) for part in (self.file, self.line, self.column) if part is not None]

@@ -39,7 +39,6 @@ from ._document import (
     Member,
     MissingArray,
     MissingObject,
-    anything,
     array_of,
     boolean,
     integer,
@@ -387,7 +386,7 @@ class Receipt(Described):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class Attempt(Document):
+class Attempt(Described):
     """One attempt of a tool, from spawn to end.
 
     Attributes:
@@ -426,20 +425,9 @@ class Attempt(Document):
     traces: list[dict[str, Any]] = field(default_factory=MissingArray)
     details: dict[str, Any] = field(default_factory=MissingObject)
 
-    _members = (
-        Member("attempt", integer),
-        Member("state", string),
-        Member("code", string, OPTIONAL),
-        Member("error", string, OPTIONAL),
-        Member("exit_status", integer, OPTIONAL),
-        Member("signal", integer, OPTIONAL),
-        Member("started_at", string),
-        Member("execution_time", integer),
-        Member("events", EventRange.from_dict, write=write_document),
-        Member("resources", mapping, OPTIONAL),
-        Member("guarantees", array_of(Receipt.from_dict), OPTIONAL, write=write_documents),
-        Member("traces", array_of(mapping), OPTIONAL),
-        Member("details", mapping, OPTIONAL),
+    _order = (
+        "attempt state code error exit_status signal started_at "
+        "execution_time events resources guarantees traces details"
     )
 
     def __repr__(self) -> str:
@@ -454,7 +442,7 @@ class Attempt(Document):
 
 
 @dataclass(slots=True, repr=False, eq=False)
-class ToolResult(Document):
+class ToolResult(Described):
     """The result of one tool of a plan (spec 003 §13.5).
 
     Attributes:
@@ -494,21 +482,9 @@ class ToolResult(Document):
     line: int | None = None
     summary: str | None = None
 
-    _members = (
-        Member("tool_id", string),
-        Member("ok", boolean),
-        Member("state", string),
-        Member("output", mapping),
-        Member("execution_time", integer),
-        Member("retry_count", integer),
-        Member("error", string, OPTIONAL),
-        Member("error_code", string, OPTIONAL),
-        Member("events", array_of(mapping)),
-        Member("attempts", array_of(Attempt.from_dict), OPTIONAL, write=write_documents),
-        Member("result", anything, OPTIONAL),
-        Member("summary", string, OPTIONAL),
-        Member("line", integer, OPTIONAL),
-        Member("stderr", string, OPTIONAL),
+    _order = (
+        "tool_id ok state output execution_time retry_count error error_code "
+        "events attempts result summary line stderr"
     )
 
     def typed_events(
