@@ -298,20 +298,21 @@ def waiting_tool(stream: http.client.HTTPResponse) -> int:
     raise AssertionError("the tool said nothing")
 
 
-@pytest.fixture
-def serving() -> Iterator[Serving]:
-    server = Serving()
+def served(*story: str) -> Iterator[Serving]:
+    server = Serving(*story)
     yield server
     server.process.kill()
     server.process.communicate()
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    yield from served()
 
 
 @pytest.fixture
 def serving_slowly(slow_story: Path) -> Iterator[Serving]:
-    server = Serving(str(slow_story))
-    yield server
-    server.process.kill()
-    server.process.communicate()
+    yield from served(str(slow_story))
 
 
 class TestServer:

@@ -55,8 +55,7 @@ class TestConstraints:
 
         roll.__annotations__["sides"] = Annotated[int, annotated_types.Interval(gt=1, le=9)]
         session.tool(roll)
-        result = session.execute(plan_of("roll", {"sides": 10}))["t"]
-        assert result.error_code == "INPUT_INVALID"
+        assert session.execute(plan_of("roll", {"sides": 10}))["t"].error_code == "INPUT_INVALID"
         roll.__annotations__["sides"] = Annotated[int, annotated_types.Predicate(bool)]
         with pytest.raises(TypeError, match="cannot express"):
             session.tool(roll)

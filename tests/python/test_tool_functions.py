@@ -612,8 +612,7 @@ class TestToolEnd:
             raise error("no")
 
         plan = plan_of("fail", retry_policy=narratoria.RetryPolicy(2, 1))
-        tool = session.execute(plan)["t"]
-        assert tool.error_code == "TOOL_EXCEPTION" and len(calls) == attempts
+        assert session.execute(plan)["t"].error_code == "TOOL_EXCEPTION" and len(calls) == attempts
 
     def test_huge_exception_text_is_cut(self, session: Any) -> None:
         @session.tool

@@ -82,10 +82,7 @@ def _evaluated(annotations: dict[str, Any], plain: Any) -> dict[str, Any]:
 
 def not_evaluated(annotations: str, fault: Exception) -> TypeError:
     if isinstance(fault, (NameError, AttributeError)):
-        prefix, advice = (
-            "",
-            "import or define the names at run time, at the top of the module",
-        )
+        prefix, advice = ("", "import or define the names at run time, at the top of the module")
     else:
         prefix, advice = f"{type(fault).__name__}: ", "each must be an expression that gives a type"
     return TypeError(f"{annotations} cannot be evaluated: {prefix}{fault}; {advice}")

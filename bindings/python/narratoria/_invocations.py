@@ -112,9 +112,7 @@ def done_line(result: Any) -> str:
 
 
 def end_failed(
-    invocation: OpenInvocation,
-    exception: BaseException,
-    causes: dict[str, BaseException | None],
+    invocation: OpenInvocation, exception: BaseException, causes: dict[str, BaseException | None]
 ) -> None:
     """Ends a tool that raised. `causes` has the plans of Session.call() that run: the exception is
     the cause of what the call raises, so it is not logged as well."""

@@ -238,14 +238,7 @@ def _reporter(reply: _core.Reply) -> Callable[..., None]:
         from narratoria.events import NarratorUsage
 
         report = NarratorUsage(
-            model,
-            input_tokens,
-            output_tokens,
-            cached_tokens,
-            first_ms,
-            total_ms,
-            cost,
-            currency,
+            model, input_tokens, output_tokens, cached_tokens, first_ms, total_ms, cost, currency
         )
         if not reply.usage(_core.to_json(report.to_dict(), to_plain)):
             raise GoneError(

@@ -86,11 +86,7 @@ def _key(key: typing.Any) -> str:
 
 
 def set_state(
-    core: _core.Session,
-    key: str,
-    value: typing.Any,
-    metadata: typing.Any,
-    invocation: typing.Any,
+    core: _core.Session, key: str, value: typing.Any, metadata: typing.Any, invocation: typing.Any
 ) -> None:
     if metadata is None and hasattr(value, "keys") and {"value", "metadata"} <= set(value):
         packed = value["metadata"]
