@@ -30,8 +30,7 @@ def announced(serve):
     the event."""
     def make(path, media_type="image/png"):
         page = serve({"go": [plan("make")]}, {"make": said(picture(path, media_type), done())})
-        page.prompt("go")
-        [seq] = assets_of(page.stream().until_turn_ended())
+        [seq] = assets_of(page.play())
         return page, seq
 
     return make

@@ -124,6 +124,11 @@ class Page:
         return self.post("/api/prompt", json.dumps({"text": text}).encode(),
                          Content_Type="application/json")
 
+    def play(self, text="go"):
+        """Plays a prompt; returns the records up to the end of its turn."""
+        self.prompt(text)
+        return self.stream().until_turn_ended()
+
     def raw(self, request):
         """Sends bytes unchanged and returns everything until the server closes the connection. The
         request must cause it to do so."""
@@ -161,8 +166,7 @@ def page_with_a_picture(folder, content):
     (folder / "picture.png").write_bytes(content)
     tool = said(picture(folder / "picture.png"), done())
     page = Page(folder, Command(folder).story({"go": [plan("make")]}, {"make": tool}))
-    page.prompt("go")
-    [page.asset] = assets_of(page.stream().until_turn_ended())
+    [page.asset] = assets_of(page.play())
     return page
 
 

@@ -261,8 +261,7 @@ def test_other_paths_are_not_assets(asset, path):
 
 def test_refused_asset_is_not_served(serve):
     page = serve({"go": [plan("make")]}, {"make": said(patch(a=1), picture("/no/such/file"), done())})
-    page.prompt("go")
-    [seq] = assets_of(page.stream().until_turn_ended())
+    [seq] = assets_of(page.play())
     assert page.get(f"/api/assets/{seq}").code == "NO_SUCH_ASSET"
 
 

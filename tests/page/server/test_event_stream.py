@@ -68,8 +68,7 @@ def test_saved_file_of_the_story_reaches_open_and_later_pages(page, tmp_path):
 
 def test_only_a_stream_from_the_beginning_has_the_state(serve):
     page = serve({"go": [plan("set")]}, {"set": said(patch(lit=True), done())})
-    page.prompt("go")
-    page.stream().until_turn_ended()
+    page.play()
     assert "state" not in page.stream(after=1).begin().session
     assert page.stream(after=0).begin().session["state"] == {}
 
@@ -98,8 +97,7 @@ def test_every_offered_choice_is_accepted_as_a_prompt(serve):
     texts = ["\u200b", "x" * 1024 * 1024, longest]
     page = serve({"go": [plan("ask")]},
                  {"ask": said(event("ui_event", event="narrative_choice", payload={"choices": texts}), done())})
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
+    records = page.play()
     [choice] = records[-1]["event"]["choices"]
     assert choice == longest
     [warning] = [record["event"]["message"] for record in records if record["kind"] == "warning"]
@@ -111,8 +109,7 @@ def test_every_offered_choice_is_accepted_as_a_prompt(serve):
 def test_invalid_choices_become_a_placeholder(serve, payload):
     page = serve({"go": [plan("ask")]},
                  {"ask": said(event("ui_event", event="narrative_choice", payload=payload), done())})
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
+    records = page.play()
     [placeholder] = [record for record in records if record["kind"] == "ui_placeholder"]
     assert placeholder["event"] == {"event": "narrative_choice", "payload": payload}
 
@@ -127,16 +124,14 @@ def test_unsupported_ui_event_becomes_a_placeholder(serve):
 
 def test_late_stream_starts_at_any_record(serve):
     page = serve(story=TORCH)
-    page.prompt("I light the torch")
-    all_of_it = page.stream().until_turn_ended()
+    all_of_it = page.play("I light the torch")
     assert page.stream(after=0).until_turn_ended() == all_of_it
     assert page.stream(after=3).until_turn_ended() == all_of_it[3:]
 
 
 def test_last_event_id_takes_precedence_over_after(serve):
     page = serve(story=TORCH)
-    page.prompt("I light the torch")
-    all_of_it = page.stream().until_turn_ended()
+    all_of_it = page.play("I light the torch")
     stream = page.stream(after=0, last_event_id=5)
     assert stream.until_turn_ended() == all_of_it[5:]
     assert stream.session["after"] == 5 and "state" not in stream.session
@@ -178,8 +173,7 @@ def test_batch_has_at_most_64_kib_or_one_record(serve, tmp_path):
                  {"many": f"#!/bin/sh\ncat >/dev/null\ncat {tmp_path}/large {tmp_path}/lines\n"})
     (tmp_path / "large").write_text(log(large) + "\n")
     many(tmp_path, 3000)
-    page.prompt("go")
-    page.stream().until_turn_ended()
+    page.play()
     late = page.stream()
     late.until_turn_ended()
     alone = [message for message in late.messages if message.size > 65536 + 64]
@@ -212,8 +206,7 @@ def test_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
     folder.mkdir()
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
                  env=environment(TMPDIR=str(folder)))
-    page.prompt("go")
-    page.stream().until_turn_ended()
+    page.play()
     links = [os.readlink(f"/proc/{page.process.pid}/fd/{name}")
              for name in os.listdir(f"/proc/{page.process.pid}/fd")]
     assert any(link.startswith(str(folder)) and "deleted" in link for link in links)
@@ -224,8 +217,7 @@ def test_spool_is_an_unlinked_file_in_tmpdir(serve, tmp_path):
 def test_without_a_spool_file_records_stay_in_memory(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 20_000)},
                  env=environment(TMPDIR="/proc/nowhere"))
-    page.prompt("go")
-    page.stream().until_turn_ended()
+    page.play()
     page.stream().until_turn_ended()
     assert page.said().count("stay in memory") == 1
 
@@ -233,8 +225,7 @@ def test_without_a_spool_file_records_stay_in_memory(serve, tmp_path):
 def test_stalled_reader_blocks_neither_readers_nor_engine(serve, tmp_path):
     page = serve({"go": [plan("many")]}, {"many": many(tmp_path, 50_000)})
     stalled = [page.stream(receive_buffer=4096) for _ in range(20)]
-    page.prompt("go")
-    page.stream().until_turn_ended()
+    page.play()
     # The stalled reader continues at its position.
     stalled[0].until_turn_ended()
 

@@ -39,8 +39,7 @@ def test_cancel_ends_the_turn_and_drops_the_waiting_prompt(serve):
     stream.until_log()
     page.prompt("look")
     assert page.post("/api/cancel").status == 202
-    ended = stream.until_turn_ended()[-1]
-    assert ended["event"]["outcome"] == "cancelled"
+    assert stream.until_turn_ended()[-1]["event"]["outcome"] == "cancelled"
     assert page.prompt("and now").status == 202
     after = stream.until(lambda record: record["kind"] == "prompt")
     assert [record["event"]["text"] for record in after if record["kind"] == "prompt"] == ["and now"]

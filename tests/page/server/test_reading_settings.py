@@ -47,8 +47,7 @@ def test_settings_are_restored_in_the_next_session(start, tmp_path):
 
 def test_no_file_before_the_first_choice(start, tmp_path):
     page = start()
-    page.prompt("hello")
-    page.stream().until_turn_ended()
+    page.play("hello")
     page.end()
     assert not (tmp_path / "state").exists()
 

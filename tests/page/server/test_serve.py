@@ -168,8 +168,7 @@ def test_plugin_passes_plugin_check(command):
 def test_further_plugin_is_loaded(serve, tmp_path):
     page = serve({"go": [plan("say")]}, {"say": said(event("log", level="info", message="hm"), done())},
                  arguments=("--plugin", "narratoria.event_log"))
-    page.prompt("go")
-    records = page.stream().until_turn_ended()
+    records = page.play()
     page.end()
     lines = (tmp_path / "story/events.ndjson").read_text().splitlines()
     assert [json.loads(line) for line in lines][:len(records)] == records
