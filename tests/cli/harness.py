@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import struct
@@ -24,6 +25,7 @@ BUILD = Path(os.environ.get("NARRATORIA_BUILD_DIR", SOURCE / "build" / "release"
 NARRATORIA = BUILD / "bin" / "narratoria"
 TORCH = SOURCE / "examples" / "stories" / "torch"
 DEADLINE = 300
+PROMPT_SIGN = r"›(\x1b\[0m)? "
 
 # Variables that depend on the terminal and the locale of the person who runs the tests.
 UNSET = ("NO_COLOR", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE", "COLUMNS", "LINES")
@@ -96,6 +98,11 @@ class Traced(NamedTuple):
 
     ran: Finished
     trace: list
+
+    @property
+    def result(self):
+        """What the tool returned."""
+        return json.loads(self.ran.lines[-1])["result"]
 
     def exits(self, status, *said):
         self.ran.exits(status, *said)
@@ -172,8 +179,13 @@ class Command:
 
     # ---------------------------------------------------------------- running
 
-    def __call__(self, *arguments, stdin=b"", env=None, cwd=None, **options):
-        """Runs the command to completion."""
+    def __call__(self, *arguments, stdin=b"", env=None, cwd=None, limit=None, **options):
+        """Runs the command to completion. `limit`: a resource, and how much of it the command may use."""
+        def prepare():
+            default_signals()
+            if limit:
+                resource.setrlimit(limit[0], (limit[1], limit[1]))
+
         if isinstance(stdin, str):
             stdin = stdin.encode()
         done = subprocess.run(
@@ -185,7 +197,7 @@ class Command:
             env=env or environment(),
             cwd=cwd or self.folder,
             timeout=DEADLINE,
-            preexec_fn=default_signals,
+            preexec_fn=prepare,
             **options,
         )
         return Finished(
@@ -193,6 +205,12 @@ class Command:
             (done.stdout or b"").decode("utf-8"),
             (done.stderr or b"").decode("utf-8"),
         )
+
+    def popen(self, *arguments, **options):
+        """Starts the command with its output on pipes."""
+        usual = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                 "env": environment(), "cwd": self.folder, "preexec_fn": default_signals}
+        return subprocess.Popen([NARRATORIA, *arguments], **{**usual, **options})
 
     def run_tool(self, tool, project, payload, *options, env=None):
         """Runs a tool of a project; returns the finished command and its trace."""
@@ -309,8 +327,15 @@ class Terminal:
     def resize(self, columns, rows=24):
         fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def type(self, text):
+    def type(self, text, until=None):
+        """Types; returns the output up to a pattern, if one is given."""
         os.write(self.descriptor, text if isinstance(text, bytes) else text.encode())
+        return self.read_until(until) if until else None
+
+    def prompt(self, text, until=None):
+        """Types as soon as the game prompts for it."""
+        self.read_until(PROMPT_SIGN)
+        return self.type(text, until)
 
     def read_until(self, pattern, deadline=DEADLINE):
         """Reads until the output after the previous match matches; returns it up to there."""

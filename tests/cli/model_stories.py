@@ -12,7 +12,6 @@ TOLD = "The door creaks and opens on a dark stair."
 GOOD = {"narrative": TOLD, "tools": [], "choices": ["I go down", "I wait"]}
 SMILE = {**GOOD, "narrative": "Über dir lächelt 😀 der Mond — ganz leise."}
 FALLBACK = "Nothing comes of it."
-PROMPT_SIGN = r"›(\x1b\[0m)? "
 KEY = "sk-test-1234567890"
 
 

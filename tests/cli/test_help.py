@@ -20,13 +20,11 @@ def test_every_command_has_help_with_an_example(command, words):
     for flag in ("--help", "-h"):
         ran = command(*words, flag).exits(0)
         assert ran.err == ""
-        assert "Example:\n  " in ran.out
-        assert f"Usage: {' '.join(['narratoria', *words])} " in ran.out
+        ran.shows("Example:\n  ", f"Usage: {' '.join(['narratoria', *words])} ")
 
 
 def test_help_has_no_escapes_and_needs_no_home(command):
-    ran = command("run", "--help", env=environment(TERM="xterm", HOME="/no/such"))
-    assert "\x1b" not in ran.out
+    assert "\x1b" not in command("run", "--help", env=environment(TERM="xterm", HOME="/no/such")).out
 
 
 @pytest.mark.parametrize("words", [
@@ -51,8 +49,7 @@ def test_broken_pipe_is_not_an_error(command):
 
 
 def test_version_names_the_library(command):
-    ran = command("--version").exits(0)
-    assert ran.out.startswith("narratoria 0.")
+    assert command("--version").exits(0).out.startswith("narratoria 0.")
 
 
 @pytest.mark.parametrize("words", [

@@ -15,8 +15,8 @@ import pytest
 
 from chat_server import (DEADLINE, ChatServer, Peer, answer, begins, chunked, completion, delta, deltas, error, events,
                          head, repeats, says, trickles, waits, whole)
-from harness import NARRATORIA, SOURCE, default_signals, done, environment
-from model_stories import (FALLBACK, GOOD, KEY, MANIFEST, PROMPT_SIGN, SMILE, TOLD, lamp, of, play, shown,  # noqa: F401
+from harness import SOURCE, done, environment
+from model_stories import (FALLBACK, GOOD, KEY, MANIFEST, SMILE, TOLD, lamp, of, play, shown,  # noqa: F401
                            story, use)
 
 # ---------------------------------------------------------------- requests
@@ -44,8 +44,7 @@ def test_request_has_the_rules_the_prompt_and_the_schema_of_the_answer(play):
 def test_instructions_are_those_of_the_manual(play):
     lines = (SOURCE / "plugins/narrator_llm/README.md").read_text().splitlines()
     manual = " ".join(line[2:] for line in lines if line.startswith("> "))
-    ran = play([says(GOOD)]).exits(0)
-    assert ran.requests[0].messages[0]["content"].startswith(manual + "\n")
+    assert play([says(GOOD)]).exits(0).requests[0].messages[0]["content"].startswith(manual + "\n")
 
 
 @pytest.mark.parametrize("form", ["json_object", "none"])
@@ -561,8 +560,7 @@ def test_player_is_told_once_that_the_narrator_gave_no_answer(command, story):
     with ChatServer(whole(error("No key"), "401 Unauthorized")) as server:
         terminal = command.on_terminal("play", "--no-store", "--story", story(server.url), env=environment(TERM="dumb"))
         for prompt in ("go", "go on", "/quit"):
-            terminal.read_until(PROMPT_SIGN)
-            terminal.type(prompt + "\n")
+            terminal.prompt(prompt + "\n")
         ran = terminal.finish()
     assert ran.out.count(FALLBACK) == 2 and ran.out.count("The narrator gave no usable answer") == 1, ran
 
@@ -714,17 +712,12 @@ def test_ctrl_c_closes_the_connection_and_not_the_game(command, story, where):
     with ChatServer(STALLS[where], says(GOOD)) as server:
         terminal = command.on_terminal("play", "--no-store", "--story", story(server.url, times="narrator_ms = 0"),
                                        env=environment(TERM="dumb"))
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("wait\n")
+        terminal.prompt("wait\n")
         request = server.wait_for_request()
-        terminal.type("\x03")
-        terminal.read_until("the turn was cancelled")
+        terminal.type("\x03", "the turn was cancelled")
         assert request.closed.wait(DEADLINE)
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("go\n")
-        terminal.read_until(TOLD)
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("/quit\n")
+        terminal.prompt("go\n", TOLD)
+        terminal.prompt("/quit\n")
         assert terminal.finish().status == 0
     assert [message["role"] for message in server.requests[1].messages] == ["system", "user"]
 
@@ -733,16 +726,11 @@ def test_ctrl_c_ends_the_waiting_for_a_busy_server(command, story):
     with ChatServer(whole(error("later"), "503 Busy", "Retry-After: 100"), says(GOOD)) as server:
         terminal = command.on_terminal("play", "--no-store", "--story", story(server.url, times="narrator_ms = 0"),
                                        env=environment(TERM="dumb"))
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("wait\n")
+        terminal.prompt("wait\n")
         server.wait_for_request()
-        terminal.type("\x03")
-        terminal.read_until("the turn was cancelled")
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("go\n")
-        terminal.read_until(TOLD)
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("\x04")
+        terminal.type("\x03", "the turn was cancelled")
+        terminal.prompt("go\n", TOLD)
+        terminal.prompt("\x04")
         assert terminal.finish().status == 0
     assert len(server.requests) == 2
 
@@ -751,8 +739,8 @@ def test_ctrl_c_ends_the_waiting_for_a_busy_server(command, story):
 def test_signal_ends_the_command_and_its_request(command, story, number):
     with ChatServer(STALLS["in the answer"]) as server:
         folder = story(server.url, times="narrator_ms = 0")
-        process = subprocess.Popen([NARRATORIA, "play", "--story", folder, "go"], stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, env=environment(), preexec_fn=default_signals)
+        process = command.popen("play", "--story", folder, "go",
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         request = server.wait_for_request()
         process.send_signal(number)
         assert process.wait(timeout=DEADLINE) in (128 + number, -number)

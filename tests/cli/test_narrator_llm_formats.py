@@ -11,7 +11,7 @@ import pytest
 from chat_server import (DEADLINE, ChatServer, Peer, begins, calls, completion, delta, error, events, format_of, says,
                          whole)
 from harness import environment
-from model_stories import FALLBACK, GOOD, KEY, PROMPT_SIGN, TOLD, of, play, shown, story  # noqa: F401
+from model_stories import FALLBACK, GOOD, KEY, TOLD, of, play, shown, story  # noqa: F401
 
 HELLO = "Hello, traveller!"
 SIGN = {"sign": "heron"}
@@ -54,8 +54,7 @@ def test_server_may_refuse_a_format(play, reply):
 
 
 def test_format_of_the_story_is_not_questioned(play):
-    ran = play([says(GOOD)], settings=('format = "json_schema"',)).exits(0)
-    assert ran.server.probes == []
+    assert play([says(GOOD)], settings=('format = "json_schema"',)).exits(0).server.probes == []
 
 
 def test_sign_in_other_words_is_not_the_format(play):
@@ -108,18 +107,14 @@ def test_one_question_at_a_time_after_a_cancelled_prompt(command, story):
     probes = iter([refuses("503 Busy")])
     with ChatServer(says(GOOD), probe=lambda request: next(probes, says(SIGN, usage=None)), counter=Peer.stall) as server:
         terminal = command.on_terminal("play", "--no-store", "--story", story(server.url), env=environment(TERM="dumb"))
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("one\n")
+        terminal.prompt("one\n")
         deadline = time.monotonic() + DEADLINE
         while not server.counted:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         terminal.type("\x03")
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("two\n")
-        terminal.read_until(TOLD)
-        terminal.read_until(PROMPT_SIGN)
-        terminal.type("/quit\n")
+        terminal.prompt("two\n", TOLD)
+        terminal.prompt("/quit\n")
         assert terminal.finish().status == 0
     assert [format_of(request) for request in server.requests] == ["json_schema"]
     assert len(server.probes) == 2

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from chat_server import DEADLINE, ChatServer, Peer, begins, error, says, whole
-from harness import environment
-from model_stories import GOOD, PROMPT_SIGN, TOLD, play, story  # noqa: F401
+from harness import PROMPT_SIGN, environment
+from model_stories import GOOD, TOLD, play, story  # noqa: F401
 
 SUMMARY = "You opened the door of the old mill, met nobody, and went down a dark stair. You promised to wait."
 SMALL = ("budget = 1100", "max_tokens = 200", 'format = "json_schema"')
@@ -31,8 +31,7 @@ class Game:
         self.terminal.read_until(PROMPT_SIGN)
 
     def type(self, text):
-        self.terminal.type(text + "\n")
-        self.terminal.read_until(PROMPT_SIGN)
+        self.terminal.type(text + "\n", PROMPT_SIGN)
 
     def play_until_summary(self):
         """Plays turns until one needs a summary; returns the request for it."""

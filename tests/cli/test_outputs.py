@@ -7,12 +7,11 @@ No output replaces an input or a file of a project. A trace has every call, howe
 import json
 import os
 import signal
-import subprocess
 import time
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA, default_signals, done, environment
+from harness import DEADLINE, done, environment
 
 TOOLS = '''
 def greet(payload):
@@ -192,9 +191,7 @@ def test_trace_may_go_to_a_pipe_and_to_a_device(command, project):
 
 def interrupted(command, *arguments):
     """Sends SIGINT to a command once its tool waits; returns the exit status."""
-    process = subprocess.Popen([NARRATORIA, *arguments], cwd=command.folder, env=environment(),
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               preexec_fn=default_signals)
+    process = command.popen(*arguments)
     limit = time.monotonic() + DEADLINE
     while not (command.folder / "project" / "waiting").exists():
         assert process.poll() is None and time.monotonic() < limit, process.communicate()

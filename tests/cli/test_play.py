@@ -11,9 +11,8 @@ import termios
 
 import pytest
 
-from harness import BUILD, NARRATORIA, TORCH, done, environment, event, log, screen
+from harness import BUILD, NARRATORIA, PROMPT_SIGN, TORCH, done, environment, event, log, screen
 
-PROMPT_SIGN = r"›(\x1b\[0m)? "
 NARRATIVE = "You reach for the torch on the wall."
 
 
@@ -114,19 +113,24 @@ def test_repeated_narrator_failure_is_reported_once(command):
     assert "    ! 5 times: the narrator returned no plan: the narrator's process ended with exit status 3" in ran.out
 
 
+def story_of_program(command, program, tools=()):
+    """A story whose narrator is this program in Python."""
+    story = command.story({}, tools, 'title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
+                          '[plugins."narratoria.narrator_process"]\n'
+                          f'command = ["{sys.executable}", "-u", "narrator.py"]\n')
+    (story / "narrator.py").write_text(program)
+    return story
+
+
 def story_told_by(command, *messages):
     """A story whose narrator answers each request with these messages. At a path of a FIFO it waits for a writer."""
-    program = ("import json, sys\n"
-               "for line in sys.stdin:\n"
-               "    if 'request' not in json.loads(line): continue\n"
-               f"    for message in {messages!r}:\n"
-               "        if isinstance(message, dict): print(json.dumps({'id': json.loads(line)['id'], **message}), flush=True)\n"
-               "        else: open(message).read()\n")
-    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
-            '[plugins."narratoria.narrator_process"]\ncommand = ["python3", "-u", "teller.py"]\n')
-    story = command.story({}, toml=toml)
-    (story / "teller.py").write_text(program)
-    return story
+    return story_of_program(command, (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    if 'request' not in json.loads(line): continue\n"
+        f"    for message in {messages!r}:\n"
+        "        if isinstance(message, dict): print(json.dumps({'id': json.loads(line)['id'], **message}), flush=True)\n"
+        "        else: open(message).read()\n"))
 
 
 WORDS = "The old door creaks on its hinges while you push, and " * 3
@@ -202,8 +206,7 @@ def test_shown_choices_are_the_selectable_ones(command):
         {"one": said(choices("Fight", "Flee"), choices("", "Open"), done()),
          "other": said(choices("Flee", "Sing"), choices(), done())})
     ran = command("play", "--verbose", "--story", story, "go", "3").exits(0)
-    assert "    1. Fight\n    2. Flee\n    3. Open\n    4. Sing\n" in ran.out
-    assert "It opens." in ran.out
+    ran.shows("    1. Fight\n    2. Flee\n    3. Open\n    4. Sing\n", "It opens.")
     assert "narrative_choice offers nothing to the player: its list of choices is empty" in ran.out
 
 
@@ -300,8 +303,7 @@ def test_prompt_in_invalid_utf_8_does_not_end_the_game(command):
 
 
 def test_story_of_the_working_folder_is_the_default(command):
-    story = command.story({"go": [{"narrative": "Gone."}]})
-    assert "Gone." in command("play", "go", cwd=story).out
+    assert "Gone." in command("play", "go", cwd=command.story({"go": [{"narrative": "Gone."}]})).out
 
 
 def test_title_is_printed_above_the_first_turn(command):
@@ -342,9 +344,7 @@ def test_story_with_a_process_limit_requires_a_cgroup_folder(command):
 
 def test_story_with_a_missing_narrator_is_refused(command):
     command.story({"go": [{"narrative": "Gone."}]}, toml='title = "T"\n[narrator]\nname = "oracle"\n')
-    ran = command("play", "--story", "story", "go").exits(2)
-    assert 'narrator of story.toml, "oracle", is not available' in ran.err
-    assert ran.out == ""
+    command("play", "--story", "story", "go").exits(2, 'narrator of story.toml, "oracle", is not available', out="")
 
 
 def test_template_narrator_may_be_given_by_name(command):
@@ -357,17 +357,10 @@ def test_template_narrator_may_be_given_by_name(command):
 
 def test_terminal_prompts_the_player_and_ctrl_d_ends_the_game(command):
     terminal = command.on_terminal("play", "--story", TORCH)
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("examine the door\n")
-    terminal.read_until("Leave")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("3\n")
-    terminal.read_until("The choices are 1 to 2")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("1\n")
-    terminal.read_until("The runes flare")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("\x04")
+    terminal.prompt("examine the door\n", "Leave")
+    terminal.prompt("3\n", "The choices are 1 to 2")
+    terminal.prompt("1\n", "The runes flare")
+    terminal.prompt("\x04")
     assert terminal.finish().status == 0
 
 
@@ -425,11 +418,7 @@ sys.exit(3)
 
 
 def test_long_messages_of_a_narrator_are_shortened(command):
-    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
-            '[plugins."narratoria.narrator_process"]\n'
-            f'command = ["{sys.executable}", "narrator.py"]\n')
-    story = command.story({}, toml=toml)
-    (story / "narrator.py").write_text(LONG)
+    story = story_of_program(command, LONG)
     ran = command("play", "--verbose", "--story", story, "go").shows("exit status 3", "more lines …")
     assert len(ran.lines) < 40 and max(map(len, ran.lines)) <= 420, ran
 
@@ -469,11 +458,7 @@ for line in sys.stdin:
 
 
 def test_tool_invoked_by_a_narrator_is_shown_with_its_line(command):
-    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
-            '[plugins."narratoria.narrator_process"]\n'
-            f'command = ["{sys.executable}", "narrator.py"]\n')
-    command.story({}, {"lamp": said(done(summary="The lamp burns."))}, toml=toml)
-    (command.folder / "story/narrator.py").write_text(THINKER)
+    story_of_program(command, THINKER, {"lamp": said(done(summary="The lamp burns."))})
     ran = command("play", "--verbose", "--story", "story", "Look").exits(0)
     assert "✓ The lamp burns. (lamp-1, line 7, " in ran.out
     assert ran.out.index("The lamp burns.") < ran.out.index("It is bright.")
@@ -491,12 +476,8 @@ for line in sys.stdin:
 
 
 def test_summaries_of_continued_plans_come_first(command):
-    toml = ('title = "T"\n[narrator]\nname = "narratoria.narrator_process"\n'
-            '[plugins."narratoria.narrator_process"]\n'
-            f'command = ["{sys.executable}", "narrator.py"]\n')
     tools = {"look": said(done(summary="There is a well.")), "climb": said(done(summary="It is deep."))}
-    command.story({}, tools, toml=toml)
-    (command.folder / "story/narrator.py").write_text(CONTINUER)
+    story_of_program(command, CONTINUER, tools)
     ran = command("play", "--story", "story", "Look").exits(0)
     assert ran.out.index("✓ There is a well.") < ran.out.index("✓ It is deep."), ran
 
@@ -528,19 +509,12 @@ def test_ctrl_c_cancels_a_turn_and_not_the_game(command, kind):
                  "while :; do sleep 60 & wait $!; done\n"})
     os.mkfifo(command.folder / "there")
     terminal = command.on_terminal("play", "--story", story, env=environment(TERM=kind))
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("wait\n")
+    terminal.prompt("wait\n")
     (command.folder / "there").read_text()
-    terminal.type("\x03")
-    terminal.read_until("the turn was cancelled")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("\x03")
-    terminal.read_until("Ctrl-D or /quit ends the game")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("go\n")
-    terminal.read_until("Gone.")
-    terminal.read_until(PROMPT_SIGN)
-    terminal.type("/quit\n")
+    terminal.type("\x03", "the turn was cancelled")
+    terminal.prompt("\x03", "Ctrl-D or /quit ends the game")
+    terminal.prompt("go\n", "Gone.")
+    terminal.prompt("/quit\n")
     assert terminal.finish().status == 0
 
 
@@ -558,13 +532,11 @@ class Player:
         self.terminal.read_until(PROMPT_SIGN)
 
     def type(self, keys, until):
-        self.terminal.type(keys)
-        return self.terminal.read_until(until)
+        return self.terminal.type(keys, until)
 
     def enter(self, line):
         # The editor also draws the prompt while the line is typed.
-        self.terminal.type(line + "\r")
-        return self.terminal.read_until(r"\r\n\r\n\x1b\[36m" + PROMPT_SIGN)
+        return self.terminal.type(line + "\r", r"\r\n\r\n\x1b\[36m" + PROMPT_SIGN)
 
     def end(self, keys=CTRL_D):
         self.terminal.type(keys)
@@ -693,9 +665,7 @@ def test_ctrl_c_with_given_prompts_ends_the_command_with_130(command):
         {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
                  "while :; do sleep 60 & wait $!; done\n"})
     os.mkfifo(command.folder / "there")
-    process = subprocess.Popen(
-        [NARRATORIA, "play", "--story", story, "wait", "go"], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=environment(), cwd=command.folder)
+    process = command.popen("play", "--story", story, "wait", "go")
     with open(command.folder / "there") as there:
         there.read()
     process.send_signal(signal.SIGINT)
@@ -782,8 +752,7 @@ def test_ferry_story_is_narrated_by_a_script(command):
 # covers: 002-core-registration
 def test_script_call_of_a_missing_tool_ends_in_the_fallback(command):
     ran = command("play", "--verbose", "--story", FERRY, "I cross").exits(1)
-    assert "ToolNotFoundError: Tool 'pay_toll' not found." in ran.out
-    assert 'The river takes no notice of "I cross".' in ran.out
+    ran.shows("ToolNotFoundError: Tool 'pay_toll' not found.", 'The river takes no notice of "I cross".')
     ran = command("play", "--story", FERRY, "I cross")
     assert "ToolNotFoundError" not in ran.out + ran.err and "CALL" not in ran.out, ran
     assert ran.status == 1 and "not every turn succeeded; --verbose shows the reasons" in ran.err, ran

@@ -22,8 +22,7 @@ def test_story_loads_plugins_from_its_plugins_folder(command):
     shutil.copy(PROBE, plugins / "rain.so")
     (plugins / "text.so").write_text("no library")
     ran = command("plugin", "list", "--explain", "--story", "story").exits(0)
-    assert "rain.so (test.probe 1.2.3): loads" in ran.out
-    assert "text.so: refused: it is not a shared library" in ran.out
+    ran.shows("rain.so (test.probe 1.2.3): loads", "text.so: refused: it is not a shared library")
     assert "(the story)" in ran.out
 
 

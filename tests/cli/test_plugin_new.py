@@ -6,11 +6,9 @@ tests/install/new_plugins.sh shows that the written plugins build and pass.
 
 import os
 import resource
-import subprocess
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA, default_signals
 
 KINDS = ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool", "event-sink"]
 FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugin_test.c"]
@@ -117,12 +115,6 @@ def test_unwritable_folder_is_refused(command):
 
 
 def test_write_error_leaves_no_files(command):
-    def no_bytes():
-        default_signals()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-
-    done = subprocess.run([NARRATORIA, "plugin", "new", "paper-rain", "--kind", "tool"], cwd=command.folder,
-                          preexec_fn=no_bytes, capture_output=True, text=True, timeout=DEADLINE, check=False)
-    assert done.returncode == 1, done
-    assert "cannot write paper-rain/" in done.stderr and "File too large" in done.stderr
+    ran = command("plugin", "new", "paper-rain", "--kind", "tool", limit=(resource.RLIMIT_FSIZE, 2000))
+    ran.exits(1, "cannot write paper-rain/", "File too large")
     assert os.listdir(command.folder) == []

@@ -27,6 +27,15 @@ def go(command, name="light"):
         pipe.write("on\n")
 
 
+def watched(command, step, until, **options):
+    """Runs a tool that writes this step, waits until it is displayed, and lets the tool end."""
+    plan = command.plan(gated(command, step))
+    terminal = command.on_terminal("run", plan, **{"stdout": subprocess.DEVNULL, **options})
+    terminal.read_until(until)
+    go(command)
+    return terminal.finish()
+
+
 # covers: 000-4.1-log-is-shown, 004-status-live
 # covers: 003-13.4.7-log
 def test_running_tool_shows_its_last_log_and_a_progress_bar(command):
@@ -40,11 +49,7 @@ def test_running_tool_shows_its_last_log_and_a_progress_bar(command):
 
 
 def test_finished_tool_leaves_one_line_and_shows_the_cursor(command):
-    plan = command.plan(gated(command, log("half way")))
-    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL)
-    terminal.read_until("half way")
-    go(command)
-    ran = terminal.finish()
+    ran = watched(command, log("half way"), "half way")
     left = [line for line in screen(ran.out) if line]
     assert len(left) == 1, left
     assert re.fullmatch(r"✓ light in [0-9.]+ s: Torch lit\.", left[0])
@@ -53,11 +58,7 @@ def test_finished_tool_leaves_one_line_and_shows_the_cursor(command):
 
 
 def test_log_message_is_truncated_to_the_terminal_width(command):
-    plan = command.plan(gated(command, log("漢字" * 100)))
-    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=60)
-    terminal.read_until("…")
-    go(command)
-    ran = terminal.finish()
+    ran = watched(command, log("漢字" * 100), "…", columns=60)
     lines = [line for line in re.split(r"[\r\n]+", ran.out) if "漢" in line]
     assert lines
     for line in lines:
@@ -80,11 +81,8 @@ def test_next_redraw_uses_the_resized_width(command):
 
 
 def test_control_characters_do_not_reach_the_live_display(command):
-    plan = command.plan(gated(command, log("evil \x1b[2J \r\n bell \x07")))
-    terminal = command.on_terminal("run", plan, stdout=subprocess.DEVNULL, columns=120)
-    assert r"evil \x1B[2J \r\n bell \x07" in terminal.read_until(r"bell \\x07")
-    go(command)
-    ran = terminal.finish()
+    shown = re.escape(r"evil \x1B[2J \r\n bell \x07")
+    ran = watched(command, log("evil \x1b[2J \r\n bell \x07"), shown, columns=120)
     assert "\x1b[2J" not in ran.out and "\x07" not in ran.out
 
 
@@ -101,13 +99,8 @@ def test_tools_that_do_not_fit_are_counted(command):
 
 
 def test_no_color_keeps_the_live_display_without_colours(command):
-    plan = command.plan(gated(command, log("half way", progress=0.5)))
-    terminal = command.on_terminal(
-        "run", plan, stdout=subprocess.DEVNULL,
-        env=environment(TERM="xterm-256color", NO_COLOR="1"))
-    terminal.read_until("half way")
-    go(command)
-    ran = terminal.finish()
+    ran = watched(command, log("half way", progress=0.5), "half way",
+                  env=environment(TERM="xterm-256color", NO_COLOR="1"))
     assert not re.search(r"\x1b\[[0-9;]*m", ran.out)
     assert "\x1b[" in ran.out
 
@@ -130,11 +123,7 @@ def test_terminal_without_cursor_control_gets_plain_lines(command, variables):
 
 
 def test_result_is_printed_after_the_live_display(command):
-    plan = command.plan(gated(command, log("half way")))
-    terminal = command.on_terminal("run", plan)
-    terminal.read_until("half way")
-    go(command)
-    ran = terminal.finish()
+    ran = watched(command, log("half way"), "half way", stdout=None)
     text = "\n".join(screen(ran.out, columns=100_000))
     assert text.index("✓ light") < text.index('{"planId"')
 
@@ -152,8 +141,7 @@ def test_second_ctrl_c_also_restores_the_cursor(command):
     plan = command.plan(command.waiting_tool(on_term=":"))
     terminal = command.on_terminal("run", plan, "--grace-ms", "0", stdout=subprocess.DEVNULL)
     terminal.read_until("ready")
-    terminal.type("\x03")
-    terminal.read_until("failed")
+    terminal.type("\x03", "failed")
     terminal.type("\x03")
     ran = terminal.finish().exits(130)
     assert ran.out.rindex("\x1b[?25h") > ran.out.rindex("\x1b[?25l")

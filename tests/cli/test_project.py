@@ -32,6 +32,9 @@ def where(payload):
 '''
 GREETER = 'tools:\n  "greeter":\n    kind: "python"\n    entry: "tools.sample_tool:greet"\n'
 
+# The prompts of a story that calls the tool.
+GREETING = {"hello": [{"plan": {"narrative": "Hi", "tools": [
+    {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]}
 
 SIX = ["no_filesystem_write", "no_filesystem_read", "no_network", "no_subprocess", "no_env_read",
        "no_env_write"]
@@ -46,9 +49,9 @@ def surroundings(**more):
 
 
 class Project:
-    def __init__(self, command):
+    def __init__(self, command, folder=None):
         self.command = command
-        self.folder = command.folder / "project"
+        self.folder = folder or command.folder / "project"
         self.write("tools/sample_tool.py", TOOLS)
         self.bind(GREETER)
 
@@ -61,10 +64,15 @@ class Project:
     def bind(self, text):
         self.write(".namel3ss/tools.yaml", text)
 
-    def tool(self, name, *fields):
+    def tool(self, name, *fields, entry=None):
         """Binds one function of sample_tool.py, with these lines of fields."""
-        self.bind(f"tools:\n  {name}:\n    entry: tools.sample_tool:{name}\n"
+        self.bind(f"tools:\n  {name}:\n    entry: tools.{entry or f'sample_tool:{name}'}\n"
                   + "".join(f"    {field}\n" for field in fields))
+
+    def code(self, name, text, *fields):
+        """Writes a module, and binds its function run() as the only tool."""
+        self.write(f"tools/{name}.py", text)
+        self.tool(name, *fields, entry=f"{name}:run")
 
     def run(self, tool, payload=None, *options, env=None):
         """Runs a tool; returns the finished command and its trace."""
@@ -107,9 +115,8 @@ def test_bound_tool_runs_and_its_prints_are_logged(project):
 
 
 def test_secret_in_an_error_message_is_not_in_the_trace(project):
-    project.write("tools/tells.py", "import os\ndef run(payload):\n"
-                  "    raise ValueError(os.environ['NAMEL3SS_OPENAI_API_KEY'] + os.environ['N3_DATABASE_URL'])\n")
-    project.bind("tools:\n  tells:\n    entry: tools.tells:run\n")
+    project.code("tells", "import os\ndef run(payload):\n"
+                 "    raise ValueError(os.environ['NAMEL3SS_OPENAI_API_KEY'] + os.environ['N3_DATABASE_URL'])\n")
     project.write(".env", "N3_DATABASE_URL=db://x\n")
     ran, (call,) = project.run("tells", env=surroundings(NAMEL3SS_OPENAI_API_KEY="sk-123"))
     assert ran.status == 1 and call["error_message"] == "******", call
@@ -127,8 +134,7 @@ def test_exception_fails_the_tool_with_its_type_and_message(project):
 
 def test_tool_runs_in_the_project_with_its_path_and_env(project):
     project.tool("where", 'env: {"MOOD": "good"}')
-    ran, _ = project.run("where", env=surroundings(PYTHONPATH="/elsewhere", MOOD="bad"))
-    assert events(ran)[-1]["result"] == {
+    assert project.run("where", env=surroundings(PYTHONPATH="/elsewhere", MOOD="bad")).result == {
         "folder": str(project.folder), "path": [str(project.folder), "/elsewhere"], "env": "good"}
 
 
@@ -142,20 +148,17 @@ def test_tool_inherits_the_environment_of_the_host(project):
 
 
 def test_tool_and_its_output_work_in_every_locale(project):
-    project.write("tools/prints.py", "import os\ndef run(payload):\n    print('Grüße')\n"
-                  "    return os.environ['PYTHONIOENCODING']\n")
-    project.bind("tools:\n  prints:\n    entry: tools.prints:run\n")
+    project.code("prints", "import os\ndef run(payload):\n    print('Grüße')\n"
+                 "    return os.environ['PYTHONIOENCODING']\n")
     latin = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     ran, _ = project.run("prints", env=surroundings(**latin))
     assert (events(ran)[0]["message"], events(ran)[-1]["result"]) == ("Grüße", "utf-8"), ran
-    ran, _ = project.run("prints", env=surroundings(PYTHONIOENCODING="utf-8:replace"))
-    assert events(ran)[-1]["result"] == "utf-8:replace", ran
+    assert project.run("prints", env=surroundings(PYTHONIOENCODING="utf-8:replace")).result == "utf-8:replace"
 
 
 def test_tool_gets_the_variables_of_the_dotenv_file(project):
-    project.write("tools/keys.py", "import os\ndef run(payload):\n"
-                  "    return [os.environ.get(name) for name in payload['names']]\n")
-    project.bind("tools:\n  keys:\n    entry: tools.keys:run\n    env: {BOUND: binding}\n")
+    project.code("keys", "import os\ndef run(payload):\n"
+                 "    return [os.environ.get(name) for name in payload['names']]\n", "env: {BOUND: binding}")
     project.write(".env", "# a comment\nKEY = 'abc-def'\r\nnothing\nMOOD=\"of the file\"\nBOUND=file\n=x\n"
                   "EMPTY=\nN3_PYTHON_TOOL_TIMEOUT_SECONDS=4\n")
     names = {"names": ["KEY", "MOOD", "BOUND", "EMPTY", "nothing"]}
@@ -163,8 +166,7 @@ def test_tool_gets_the_variables_of_the_dotenv_file(project):
     assert events(ran)[-1]["result"] == ["abc-def", "of the host", "binding", "", None], ran
     assert call["timeout_ms"] == 4000
     # The file gives no more than the host does, and its values are not shown.
-    ran, _ = project.run("keys", names, "--sandbox", "secrets_allowed=KEY")
-    assert events(ran)[-1]["result"] == ["***", None, None, None, None], ran
+    assert project.run("keys", names, "--sandbox", "secrets_allowed=KEY").result == ["***", None, None, None, None]
     ran = project.command("tool", "list", "--project", project.folder, "--json")
     assert "abc-def" not in ran.out, ran
     (project.folder / ".env").unlink()
@@ -174,9 +176,8 @@ def test_tool_gets_the_variables_of_the_dotenv_file(project):
 
 
 def test_secrets_are_traced_and_refused_unless_allowed(project):
-    project.write("tools/keys.py", "import os\ndef run(payload):\n"
-                  "    return [os.environ.get('MOOD'), os.getenv(payload['key'])]\n")
-    project.bind("tools:\n  keys:\n    entry: tools.keys:run\n")
+    project.code("keys", "import os\ndef run(payload):\n"
+                 "    return [os.environ.get('MOOD'), os.getenv(payload['key'])]\n")
     surrounded = surroundings(MOOD="good", OPENAI_API_KEY="sk-1", N3_DATABASE_URL="sqlite:")
     allowed = "--sandbox", "secrets_allowed=OPENAI_API_KEY"
     ran, (check, call) = project.run("keys", {"key": "OPENAI_API_KEY"}, *allowed, env=surrounded)
@@ -196,20 +197,16 @@ def test_secrets_are_traced_and_refused_unless_allowed(project):
 
 
 def test_decimal_becomes_a_number(project):
-    project.write("tools/price.py", "from decimal import Decimal\n"
-                  "def run(payload):\n    return [Decimal('12.50'), Decimal('3E+2'), Decimal('-0.1')]\n")
-    project.bind("tools:\n  price:\n    entry: tools.price:run\n")
-    ran, _ = project.run("price")
-    assert events(ran)[-1]["result"] == [12.5, 300, -0.1], ran
+    project.code("price", "from decimal import Decimal\n"
+                 "def run(payload):\n    return [Decimal('12.50'), Decimal('3E+2'), Decimal('-0.1')]\n")
+    assert project.run("price").result == [12.5, 300, -0.1]
 
 
 def test_tempfile_uses_the_scratch_folder_of_a_pure_tool(project):
-    project.write("tools/scratch.py", "import tempfile\ndef run(payload):\n"
-                  "    with tempfile.NamedTemporaryFile() as file:\n"
-                  "        return 'narratoria-scratch-' in file.name\n")
-    project.bind("tools:\n  scratch:\n    entry: tools.scratch:run\n    purity: pure\n    sandbox: true\n")
-    ran, _ = project.run("scratch")
-    assert ran.status == 0 and events(ran)[-1]["result"] is True, ran
+    project.code("scratch", "import tempfile\ndef run(payload):\n"
+                 "    with tempfile.NamedTemporaryFile() as file:\n"
+                 "        return 'narratoria-scratch-' in file.name\n", "purity: pure", "sandbox: true")
+    assert project.run("scratch").exits(0).result is True
 
 
 # covers: 001-timeouts-end
@@ -356,7 +353,11 @@ def test_venv_runs_the_tools_and_must_contain_python(project):
 # ---------------------------------------------------------------- the protocol, with a fake Python
 
 def answering(project, *lines, exit_status=0):
-    """Installs a fake Python that saves its request in request.json and writes this reply."""
+    """Installs a fake Python that saves its request in request.json and writes this reply.
+
+    The tool "greeter" starts it for each call.
+    """
+    project.bind(GREETER + "    warm: false\n")
     python = project.folder / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True, exist_ok=True)
     reply = "".join(f"{line}\n" for line in lines)
@@ -367,7 +368,6 @@ def answering(project, *lines, exit_status=0):
 
 # covers: 001-request, 001-request-trace-id
 def test_request_has_the_specified_fields_in_order(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
     project.run("greeter", {"name": "Ada", "height": 1.50}).exits(0)
     request = json.loads((project.folder / "request.json").read_text())
@@ -380,7 +380,6 @@ def test_request_has_the_specified_fields_in_order(project):
 
 # covers: 001-request-capability-context, 001-request-sandbox
 def test_request_has_the_guarantees_and_their_sources(project):
-    project.bind(GREETER + "    warm: false\n")
     project.write("namel3ss.toml", "[capability_overrides]\n"
                   "greeter = { no_env_write = true, allow_unsafe_execution = true }\n")
     answering(project, '{"ok": true, "protocol_version": 1, "result": {}}')
@@ -400,16 +399,13 @@ def test_request_has_the_guarantees_and_their_sources(project):
 
 # covers: 001-reply-success, 001-exit-0
 def test_sample_reply_of_the_specification_is_the_result(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, '{', '"ok": true,', '"protocol_version": 1,',
               '"result": { "message": "Hello Ada", "ok": true }', '}')
-    ran, _ = project.run("greeter").exits(0)
-    assert events(ran)[-1]["result"] == {"message": "Hello Ada", "ok": True}
+    assert project.run("greeter").exits(0).result == {"message": "Hello Ada", "ok": True}
 
 
 # covers: 001-version
 def test_reply_in_a_different_version_is_an_error(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "protocol_version": 2, "result": {}}')
     ran, trace = project.run("greeter").exits(1, "PROTOCOL_ERROR", "version")
     assert trace[-1]["status"] == "error"
@@ -417,14 +413,12 @@ def test_reply_in_a_different_version_is_an_error(project):
 
 # covers: 001-exit-crash
 def test_crash_without_a_reply_is_an_error_with_its_stderr(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, exit_status=3)
     ran, trace = project.run("greeter").exits(1, "EXIT_STATUS", "the end")
     assert (trace[-1]["status"], trace[-1]["result"]) == ("error", "error")
 
 
 def test_capability_checks_are_traced_and_a_block_is_reported(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": false, "error": {"type": "CapabilityViolation", '
               '"message": "Tool \\"greeter\\" cannot use the network.", '
               '"reason_code": "guarantee_blocked"}, "capability_checks": ['
@@ -442,7 +436,6 @@ def test_capability_checks_are_traced_and_a_block_is_reported(project):
 
 
 def test_only_complete_checks_are_traced_and_each_permission_once(project):
-    project.bind(GREETER + "    warm: false\n")
     def check(**fields):
         return {"capability": "network", "allowed": True, "guarantee_source": "user",
                 "reason": "guarantee_allowed", **fields}
@@ -459,13 +452,11 @@ def test_only_complete_checks_are_traced_and_each_permission_once(project):
 
 @pytest.mark.parametrize("result, type_", [([1, 2], "list"), ("x", "text"), (None, "null")])
 def test_trace_names_the_type_of_a_result_that_is_not_an_object(project, result, type_):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, json.dumps({"ok": True, "result": result}))
     assert project.run("greeter")[1][-1]["output_summary"]["type"] == type_
 
 
 def test_tool_that_catches_a_refusal_succeeds(project):
-    project.bind(GREETER + "    warm: false\n")
     answering(project, '{"ok": true, "result": 1, "capability_checks": ['
               '{"capability": "network", "allowed": false, "guarantee_source": "user", '
               '"reason": "guarantee_blocked"}]}')
@@ -597,10 +588,8 @@ def test_pack_that_binds_other_tools_than_it_lists_is_a_warning(project):
     assert "binds no tools" in project.faults()
     project.write(f"{place}/tools.yaml", 'tools:\n  other:\n    entry: "one_tools:run"\n')
     ran = project.command("validate", "project", project.folder, env=surroundings()).exits(0)
-    assert 'lists the tool "pick" but does not bind it' in ran.out
-    assert 'binds the tool "other" but does not list it' in ran.out
-    ran, _ = project.run("other")
-    assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
+    ran.shows('lists the tool "pick" but does not bind it', 'binds the tool "other" but does not list it')
+    assert project.run("other").exits(0).result == {"pack": "one_tools"}
     manifest = project.folder / place / "pack.yaml"
     manifest.write_text(manifest.read_text().replace('  - "pick"\n', ""))
     project.run("other").exits(0)
@@ -675,8 +664,7 @@ def test_allow_unsafe_execution_waives_coverage_and_is_traced(project):
 
 
 def test_runner_blocks_acts_even_without_the_kernel(project):
-    project.write("tools/sets.py", "import os\ndef run(payload):\n    os.environ['A'] = 'b'\n")
-    project.bind("tools:\n  sets:\n    entry: tools.sets:run\n")
+    project.code("sets", "import os\ndef run(payload):\n    os.environ['A'] = 'b'\n")
     project.write("namel3ss.toml", "[capability_overrides]\n"
                   "sets = { no_env_write = true, allow_unsafe_execution = true }\n")
     ran, (check, call) = project.run("sets").exits(1, 'Tool "sets" cannot write environment variables.')
@@ -1092,8 +1080,7 @@ def test_signed_pack_runs_until_it_is_changed(project, has_tools):
     if has_tools:
         project.write(f"{place}/tools.yaml", "tools: \n  pick:\n    entry: one_tools:run\n\n")
     sign(project, place)
-    ran, _ = project.run("pick")
-    assert ran.status == 0 and events(ran)[-1]["result"] == {"pack": "one_tools"}, ran
+    assert project.run("pick").exits(0).result == {"pack": "one_tools"}
     changed = project.folder / place / ("tools.yaml" if has_tools else "pack.yaml")
     changed.write_text("# changed\n" + changed.read_text())
     ran, (call,) = project.run("pick").exits(1, "was changed after it was signed")
@@ -1180,8 +1167,7 @@ def test_script_calls_the_tools_of_a_project(project):
 
 
 def test_story_is_played_with_the_tools_of_a_project(project):
-    story = project.command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
-        {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
+    story = project.command.story(GREETING)
     assert "does not exist" in project.command("play", "--verbose", "--story", story, "hello").out
     ran = project.command("play", "--verbose", "--story", story, "--project", project.folder, "hello")
     assert ran.status == 0 and "does not exist" not in ran.out and "Nothing happens" not in ran.out, ran
@@ -1230,12 +1216,8 @@ def test_tool_without_a_runner_fails_and_names_the_runner(project):
 # ---------------------------------------------------------------- in plans, stories and scripts
 
 def test_story_that_is_a_project_calls_its_tools_by_name(command):
-    story = command.story({"hello": [{"plan": {"narrative": "Hi", "tools": [
-        {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]})
-    project = Project(command)
-    for name in ("tools/sample_tool.py", ".namel3ss/tools.yaml"):
-        (story / name).parent.mkdir(exist_ok=True)
-        (story / name).write_text((project.folder / name).read_text())
+    story = command.story(GREETING)
+    Project(command, story)
     checked = command("validate", "story", story)
     assert checked.status == 0 and "warning" not in checked.out, checked
     command("play", "--story", story, "hello").exits(0).shows("Hi")
@@ -1246,14 +1228,8 @@ def test_story_that_is_a_project_calls_its_tools_by_name(command):
 
 
 def test_allow_paths_also_applies_to_project_code(command):
-    story = command.story(
-        {"hello": [{"plan": {"narrative": "Hi", "tools": [
-            {"toolId": "one", "toolPath": "greeter", "input": {"name": "Ada"}}]}}]},
-        toml='title = "A test"\n[tools]\nallow_paths = ["tools"]\n')
-    project = Project(command)
-    for name in ("tools/sample_tool.py", ".namel3ss/tools.yaml"):
-        (story / name).parent.mkdir(exist_ok=True)
-        (story / name).write_text((project.folder / name).read_text())
+    story = command.story(GREETING, toml='title = "A test"\n[tools]\nallow_paths = ["tools"]\n')
+    Project(command, story)
     command("validate", "story", story).shows("is outside the allowed paths")
     assert command("play", "--story", story, "hello").status == 1
 

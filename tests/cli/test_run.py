@@ -61,8 +61,7 @@ def test_tool_paths_are_relative_to_the_folder_of_the_plan_file(command):
 def test_plan_on_standard_input_uses_the_working_folder(command):
     command.tool("light", done())
     plan = json.dumps({"requestId": "p", "tools": [{"toolId": "a", "toolPath": "light"}]})
-    ran = command("run", "-", stdin=plan).exits(0)
-    assert ran.result["success"] is True
+    assert command("run", "-", stdin=plan).exits(0).result["success"] is True
 
 
 def test_plan_in_a_pipe_is_read_like_standard_input(command):
@@ -89,8 +88,7 @@ def test_progress_goes_to_standard_error_in_plain_lines(command):
 def test_errors_of_a_tool_are_shown_with_its_name(command):
     tool = command.tool(
         "light", event("error", errorCode="WET", errorMessage="The torch is wet."), done(ok=False))
-    ran = command("run", command.plan(tool))
-    assert "light: error: WET: The torch is wet.\n" in ran.err
+    assert "light: error: WET: The torch is wet.\n" in command("run", command.plan(tool)).err
 
 
 def test_retries_are_shown_with_the_reason(command):
@@ -112,8 +110,7 @@ def test_quiet_prints_only_errors(command):
 
 def test_control_characters_of_a_tool_cannot_reach_the_terminal(command):
     tool = command.tool("evil", log("\x1b[2J\x07 owned \u202e", level="warn"), done())
-    ran = command("run", command.plan(tool))
-    assert r"evil: warning: \x1B[2J\x07 owned \u{202E}" in ran.err
+    assert r"evil: warning: \x1B[2J\x07 owned \u{202E}" in command("run", command.plan(tool)).err
 
 
 # ---------------------------------------------------------------- refused
@@ -217,8 +214,7 @@ def test_time_limit_on_the_command_line_ends_a_tool(command):
     plan = command.plan(command.waiting_tool())
     ran = command("run", plan, "--try-ms", "100").exits(1)
     assert ran.result["toolResults"][0]["state"] == "timeout"
-    ran = command("run", plan, "--plan-ms", "100")
-    assert ran.result["toolResults"][0]["state"] == "timeout"
+    assert command("run", plan, "--plan-ms", "100").result["toolResults"][0]["state"] == "timeout"
 
 
 # ---------------------------------------------------------------- the streams of the process
@@ -274,9 +270,7 @@ def test_broken_pipe_ends_the_command_silently(command):
     # The result exceeds the pipe buffer, so it cannot be written before the reader closes.
     tool = command.tool("light", *[log("x" * 1000) for _ in range(200)], done())
     plan = command.plan(tool)
-    process = subprocess.Popen(
-        [NARRATORIA, "run", plan, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        cwd=command.folder, env=environment(), preexec_fn=default_signals)
+    process = command.popen("run", plan, "--quiet")
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()

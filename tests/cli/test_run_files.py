@@ -12,7 +12,7 @@ import tempfile
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA, done, environment, log, patch
+from harness import DEADLINE, done, log, patch
 
 
 def entries(folder):
@@ -166,9 +166,7 @@ def test_second_run_waits_for_the_state_and_loses_no_patch(command):
     first.wait_for_log()
     # The second run uses the state under a different name.
     os.symlink("game.json", command.folder / "same.json")
-    second = subprocess.Popen(
-        [NARRATORIA, "run", command.plan(lit(command)), "--state", "same.json", "--state-wait", str(DEADLINE)],
-        cwd=command.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    second = command.popen("run", command.plan(lit(command)), "--state", "same.json", "--state-wait", str(DEADLINE))
     said = second.stderr.readline().decode()
     assert f"waiting for another run (process {first.process.pid}), which uses same.json" in said
     (command.folder / "go").write_text("on\n")
@@ -180,9 +178,7 @@ def test_second_run_waits_for_the_state_and_loses_no_patch(command):
 def test_concurrent_runs_that_create_a_state_lose_no_patch(command):
     plans = [command.plan(command.tool(f"t{n}", patch(**{f"p{n}": n}), done()), name=f"{n}.json") for n in range(3)]
     for _ in range(2):
-        runs = [subprocess.Popen(
-            [NARRATORIA, "run", plan, "--state", "game.json", "--state-wait", str(DEADLINE)], cwd=command.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) for plan in plans]
+        runs = [command.popen("run", plan, "--state", "game.json", "--state-wait", str(DEADLINE)) for plan in plans]
         said = [run.communicate(timeout=DEADLINE)[1] for run in runs]
         assert [run.returncode for run in runs] == [0] * len(runs), said
         state = command.folder / "game.json"
@@ -243,8 +239,7 @@ def test_old_result_is_kept_until_the_new_one_is_complete(command):
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_result_may_be_standard_output_by_any_name(command, name):
-    ran = command("run", command.plan(lit(command)), "--result", name).exits(0)
-    assert ran.result["success"] is True
+    assert command("run", command.plan(lit(command)), "--result", name).exits(0).result["success"] is True
 
 
 def test_result_may_go_to_a_pipe_of_the_shell(command):
@@ -321,8 +316,7 @@ def test_two_outputs_to_one_file_are_refused(command, first, second, exists):
     if exists:
         command.file("one", "{}")
         (command.folder / "two").hardlink_to(command.folder / "one")
-    ran = command("run", command.plan(lit(command)), first, "one", second, "two" if exists else "./one")
-    assert ran.status == 2, ran
+    ran = command("run", command.plan(lit(command)), first, "one", second, "two" if exists else "./one").exits(2)
     assert f"{first} and {second} are the same file" in ran.err
     assert not exists or (command.folder / "one").read_text() == "{}"
 
@@ -492,9 +486,8 @@ def test_trace_is_complete_after_a_cancel(command):
 def test_waiting_for_a_pipe_reader_is_reported(command):
     os.mkfifo(command.folder / "pipe")
     for option in ("--events", "--result"):
-        process = subprocess.Popen([NARRATORIA, "run", command.plan(lit(command)), option, "pipe"],
-                                   cwd=command.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   text=True)
+        process = command.popen("run", command.plan(lit(command)), option, "pipe",
+                                stdout=subprocess.DEVNULL, text=True)
         try:
             line = process.stderr.readline()
             assert "waiting for a reader of pipe" in line and "cat pipe" in line

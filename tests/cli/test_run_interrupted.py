@@ -4,11 +4,10 @@
 import json
 import os
 import signal
-import subprocess
 
 import pytest
 
-from harness import NARRATORIA, done, environment, log, patch
+from harness import done, log, patch
 
 
 def test_ctrl_c_cancels_keeps_results_and_exits_with_130(command):
@@ -90,8 +89,7 @@ def test_ctrl_c_during_the_retry_backoff_cancels(command):
     running = command.start("run", plan)
     running.wait_for(lambda record: record["kind"] == "attempt_ended")
     running.signal(signal.SIGINT)
-    ran = running.finish().exits(130)
-    assert ran.result["toolResults"][0]["retryCount"] == 0
+    assert running.finish().exits(130).result["toolResults"][0]["retryCount"] == 0
 
 
 def wait_for_handler(process, number):
@@ -106,9 +104,7 @@ def wait_for_handler(process, number):
 
 def test_ctrl_c_before_the_plan_is_read_exits(command):
     reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [NARRATORIA, "run", "-"], stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(), cwd=command.folder)
+    process = command.popen("run", "-", stdin=reader)
     os.close(reader)
     os.write(writer, b"{")
     wait_for_handler(process, signal.SIGINT)
@@ -126,10 +122,8 @@ def test_ignored_sigint_stays_ignored(command):
     os.mkfifo(command.folder / "go")
     plan = command.plan(tool)
     reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [NARRATORIA, "run", plan, "--events", f"/dev/fd/{writer}"], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=command.folder,
-        pass_fds=(writer,), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    process = command.popen("run", plan, "--events", f"/dev/fd/{writer}",
+                            pass_fds=(writer,), preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     os.close(writer)
     with os.fdopen(reader) as stream:
         for line in stream:

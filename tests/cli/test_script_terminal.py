@@ -34,13 +34,11 @@ class Typist:
         return self.terminal.read_until(pattern)
 
     def type(self, keys, until):
-        self.terminal.type(keys)
-        return self.read_until(until)
+        return self.terminal.type(keys, until)
 
     def enter(self, line, until=PROMPT):
         """Enters a line; returns the output after it, including the next prompt."""
-        self.terminal.type(line + "\r")
-        shown = self.read_until(until)
+        shown = self.type(line + "\r", until)
         return shown[shown.index("\n") + 1 :].replace("\r", "")
 
 
@@ -99,10 +97,8 @@ def test_truncated_character_does_not_swallow_the_next_one(typist):
     it = typist()
     # The first bytes of a character, then Enter or a character of a different length.
     for begun in (b"\xc3", b"\xe2\x98"):
-        it.terminal.type(b'PRINT("on") // ' + begun + b"\r")
-        it.read_until(rf"\non\r{PROMPT}")
-    it.terminal.type(b'PRINT("\xe2\xc3\xbc\xc3")\r')
-    it.read_until(f"\n\ufffdü\ufffd\r{PROMPT}")
+        it.terminal.type(b'PRINT("on") // ' + begun + b"\r", rf"\non\r{PROMPT}")
+    it.terminal.type(b'PRINT("\xe2\xc3\xbc\xc3")\r', f"\n\ufffdü\ufffd\r{PROMPT}")
 
 
 def test_string_cannot_continue_on_the_next_line(typist):
@@ -185,8 +181,7 @@ def test_unwritable_history_is_reported_once(typist, command):
     "FOR i IN l DO FOR j IN l DO FOR k IN l DO LET x = 1 END END END", "CALL slow {}"])
 def test_ctrl_c_ends_the_script_and_not_the_session(typist, tools, source):
     it = typist("--tools", tools, "--scope", '{"l": [%s]}' % ",".join("1" * 1000))
-    it.terminal.type(f'LET kept = 3 PRINT("on") {source}\r')
-    it.read_until(r"\non\r")
+    it.terminal.type(f'LET kept = 3 PRINT("on") {source}\r', r"\non\r")
     assert "CancelledError" in it.type(CTRL_C, PROMPT)
     assert it.enter("kept") == "3\n> "
 
@@ -195,8 +190,7 @@ def test_output_is_shown_while_the_script_runs(typist, command):
     command.script("tools/wait", "#!/bin/sh\nuntil [ -e \"$0.go\" ]; do :; done\n"
                    """echo '{"version":"0","type":"done","ok":true}'\n""")
     it = typist("--tools", str(command.folder / "tools"))
-    it.terminal.type('PRINT("before") CALL wait {} PRINT("after")\r')
-    it.read_until(r"\nbefore\r")
+    it.terminal.type('PRINT("before") CALL wait {} PRINT("after")\r', r"\nbefore\r")
     (command.folder / "tools/wait.go").touch()
     assert it.read_until(PROMPT).replace("\r", "") == "\nafter\n> "
 

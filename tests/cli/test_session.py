@@ -94,8 +94,7 @@ def test_again_adds_a_sibling_of_the_repeated_turn(command, tmp_path):
     tree = json.loads(command("session", "tree", *kept, "--json").out)
     assert [(turn["id"], turn["parent"]) for turn in tree["turns"]] == [(1, None), (2, 1), (3, 1), (4, None)]
     assert tree["current"] == 4
-    refused = command("session", "again", *kept, "9").exits(2, "no turn 9")
-    assert refused.out == "", "no title"
+    assert command("session", "again", *kept, "9").exits(2, "no turn 9").out == "", "no title"
 
 
 def test_prune_removes_branches_permanently(play, session, tmp_path):
@@ -169,8 +168,7 @@ def test_again_also_runs_dependent_tools(command, counting, tmp_path):
 def test_interrupted_turn_is_resumed(command, counting, tmp_path):
     kept = ["--store", tmp_path / "saves.db", "--session", "s"]
     (tmp_path / "go").unlink()
-    game = subprocess.Popen([NARRATORIA, "play", "--story", counting, *kept, "both"],
-                            stdout=subprocess.PIPE, env=environment())
+    game = command.popen("play", "--story", counting, *kept, "both")
     (tmp_path / "pid").write_text(str(game.pid))
     game.communicate()
     assert game.returncode == -signal.SIGKILL
@@ -228,22 +226,20 @@ def test_missing_store_session_or_turn_is_refused(command, play, tmp_path, argum
     assert not (tmp_path / "missing.db").exists()
 
 
-def test_game_in_use_is_not_opened_twice(play, session, tmp_path):
-    first = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
-                              "--session", "evening"],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment())
+def test_game_in_use_is_not_opened_twice(command, play, session):
+    first = command.popen("play", "--story", TORCH, "--store", "saves.db", "--session", "evening",
+                          stdin=subprocess.PIPE)
     assert first.stdout.readline()
     play("I light the torch").exits(2, "is already being played")
     assert session("list").status == 0, "it can be read"
     first.communicate(b"")
 
 
-def test_killed_game_continues_after_its_last_complete_turn(play, session, tmp_path):
+def test_killed_game_continues_after_its_last_complete_turn(command, play, session, tmp_path):
     play("I light the torch")
     before = session("state").out
-    game = subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", tmp_path / "saves.db",
-                             "--session", "evening", "I pull the lever", *["I light the torch"] * 50],
-                            stdout=subprocess.PIPE, env=environment())
+    game = command.popen("play", "--story", TORCH, "--store", "saves.db", "--session", "evening",
+                         "I pull the lever", *["I light the torch"] * 50)
     deadline = time.monotonic() + 300
     while json.loads(session("tree", "--json").out)["turns"][-1]["id"] < 4:
         assert time.monotonic() < deadline
@@ -275,8 +271,8 @@ def test_tree_shows_branches_beside_the_current_path(play, session):
 
 def test_concurrent_new_games_get_separate_sessions(command, tmp_path):
     store = tmp_path / "saves.db"
-    games = [subprocess.Popen([NARRATORIA, "play", "--story", TORCH, "--store", store, "--new", "open"],
-                              stdout=subprocess.DEVNULL, env=environment()) for _ in range(8)]
+    games = [command.popen("play", "--story", TORCH, "--store", store, "--new", "open", stdout=subprocess.DEVNULL)
+             for _ in range(8)]
     assert [game.wait() for game in games] == [0] * 8
     kept = json.loads(command("session", "list", "--store", store, "--json").out)
     assert [game["turns"] for game in kept] == [1] * 8
@@ -285,8 +281,7 @@ def test_concurrent_new_games_get_separate_sessions(command, tmp_path):
 def test_changed_story_of_a_game_is_reported(command, play):
     play("I light the torch")
     other = command.story({"say": [{"plan": {"tools": []}}]})
-    ran = play("--story", other, "say")
-    assert ran.status == 2, "given twice"
+    assert play("--story", other, "say").status == 2, "given twice"
     ran = command("play", "--story", other, "--store", "saves.db", "--session", "evening", "say")
     assert f"the game evening was played with the story {TORCH} until now" in ran.err
 

@@ -4,11 +4,9 @@
 import os
 import resource
 import shlex
-import subprocess
 
 import pytest
 
-from harness import DEADLINE, NARRATORIA, default_signals
 
 FILES = ["prompts.json", "story.toml", "tests/well.transcript", "tools/rope", "tools/rope.tool.json"]
 
@@ -40,8 +38,7 @@ def test_name_is_the_title_and_the_folder(command, name):
     play = next(line for line in ran.out.splitlines() if "narratoria play" in line)
     folder = shlex.split(play)[-1]
     assert tree(command.folder / name) == FILES
-    played = command("play", "--story", folder, "I walk on").exits(0)
-    assert played.out.startswith(f"  {name}\n")
+    assert command("play", "--story", folder, "I walk on").exits(0).out.startswith(f"  {name}\n")
 
 
 @pytest.mark.parametrize("name, why", [
@@ -63,12 +60,6 @@ def test_existing_folder_is_left_unchanged(command):
 
 
 def test_write_error_leaves_no_files(command):
-    def few_bytes():
-        default_signals()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    done = subprocess.run([NARRATORIA, "story", "new", "well"], cwd=command.folder, preexec_fn=few_bytes,
-                          capture_output=True, text=True, timeout=DEADLINE, check=False)
-    assert done.returncode == 1, done
-    assert "cannot write well/prompts.json" in done.stderr and "File too large" in done.stderr
+    ran = command("story", "new", "well", limit=(resource.RLIMIT_FSIZE, 1000))
+    ran.exits(1, "cannot write well/prompts.json", "File too large")
     assert os.listdir(command.folder) == []

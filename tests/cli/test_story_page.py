@@ -35,8 +35,7 @@ def test_story_on_the_page_is_valid(command, well):
 def test_patterns_capture_and_other_prompts_are_unmatched(command, well):
     story = well("read -r request; case $request in *'\"thing\":\"bucket\"'*) " + DONE + ";; esac")
     played = command("play", "--story", story, "  i LOWER the   bucket!", "Sing")
-    assert "The rope runs through your hands." in played.out
-    assert 'The well does not understand "Sing".' in played.out
+    played.shows("The rope runs through your hands.", 'The well does not understand "Sing".')
 
 
 def test_a_failure_is_told(command, well):

@@ -49,14 +49,11 @@ def play(command, story):
 
 def test_saved_answer_is_given_at_the_next_prompt_and_the_state_is_kept(play, story):
     terminal = play("--verbose")
-    terminal.type("look\r")
-    terminal.read_until(r"Water\.")
+    terminal.type("look\r", r"Water\.")
     save(story / "prompts.json", prompts("Dark water."))
     terminal.read_until("were read again")
-    terminal.type("look\r")
-    terminal.read_until(r"Dark water\.")
-    terminal.type("count\r")
-    terminal.read_until(r"Looked 2 times\.")
+    terminal.type("look\r", r"Dark water\.")
+    terminal.type("count\r", r"Looked 2 times\.")
     terminal.type("\x04")
     assert terminal.finish().status == 0
 
@@ -64,16 +61,14 @@ def test_saved_answer_is_given_at_the_next_prompt_and_the_state_is_kept(play, st
 @pytest.mark.parametrize("columns", [80, 30])
 def test_fault_is_shown_above_the_typed_line_and_a_good_save_clears_it(play, story, columns):
     terminal = play(columns=columns)
-    terminal.type("zzzlook around the old well now")
-    terminal.read_until("now")
+    terminal.type("zzzlook around the old well now", "now")
     save(story / "prompts.json", '{"prompts": [}')
     shown = terminal.read_until("now")
     assert "prompts.json:1:14" in shown
     # The rows of the typed line were erased first.
     up = "" if columns == 80 else "\x1b[1A"
     assert f"\r{up}\x1b[J" in shown.replace("\r\r", "\r")
-    terminal.type("\x15" + "look\r")
-    terminal.read_until(r"Water\.")
+    terminal.type("\x15" + "look\r", r"Water\.")
     save(story / "prompts.json", prompts("Clear water."))
     # A good save shows nothing, so ask until the answer has changed.
     limit = time.monotonic() + 60
@@ -91,7 +86,6 @@ def test_fault_is_shown_without_a_line_editor(command, story):
     terminal.read_until("› ")
     save(story / "story.toml", "title = \n")
     assert "story.toml:1" in terminal.read_until("› ")
-    terminal.type("look\n")
-    terminal.read_until(r"Water\.")
+    terminal.type("look\n", r"Water\.")
     terminal.type("\x04")
     assert terminal.finish().status == 0

@@ -4,11 +4,10 @@
 import json
 import os
 import signal
-import subprocess
 
 import pytest
 
-from harness import NARRATORIA, TORCH, default_signals, done, environment, event, log
+from harness import TORCH, done, event, log
 
 ECHO = "#!/bin/sh\ncat > \"$PWD/invocation.json\"\necho '{}'\n".format(done())
 
@@ -31,8 +30,7 @@ def test_minimal_tool_of_the_specification_completes(command):
 
 def test_events_are_printed_byte_for_byte(command):
     odd = '{  "type" : "log", "version":"0","level":"info","message":"\\u00e9 é","x": 1.50 }'
-    ran = command("tool", "run", command.tool("odd", odd, done()))
-    assert ran.lines[0] == odd
+    assert command("tool", "run", command.tool("odd", odd, done())).lines[0] == odd
 
 
 # covers: 000-6-input, 003-13.3-input
@@ -156,8 +154,7 @@ def test_events_are_printed_as_they_arrive(command):
     tool = command.script(
         "slow", f"#!/bin/sh\necho '{log('one')}'\nread line < go\necho '{done()}'\n")
     os.mkfifo(command.folder / "go")
-    process = subprocess.Popen(
-        [NARRATORIA, "tool", "run", tool], stdout=subprocess.PIPE, env=environment(), cwd=command.folder)
+    process = command.popen("tool", "run", tool)
     assert process.stdout.readline().decode() == log("one") + "\n"
     with open(command.folder / "go", "w") as go:
         go.write("on\n")
@@ -167,9 +164,7 @@ def test_events_are_printed_as_they_arrive(command):
 
 
 def test_ctrl_c_ends_the_tool_and_exits_with_130(command):
-    process = subprocess.Popen(
-        [NARRATORIA, "tool", "run", command.waiting_tool()], stdout=subprocess.PIPE,
-        env=environment(), cwd=command.folder, preexec_fn=default_signals)
+    process = command.popen("tool", "run", command.waiting_tool())
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=300)
@@ -178,9 +173,7 @@ def test_ctrl_c_ends_the_tool_and_exits_with_130(command):
 
 def test_broken_pipe_ends_the_tool_silently(command):
     tool = command.script("endless", f"#!/bin/sh\nexec yes '{log('again')}'\n")
-    process = subprocess.Popen(
-        [NARRATORIA, "tool", "run", tool], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(), cwd=command.folder, preexec_fn=default_signals)
+    process = command.popen("tool", "run", tool)
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == b""

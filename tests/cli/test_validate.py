@@ -14,8 +14,7 @@ BROKEN = '{"requestId": "p",\n "parallel": 1,\n "tools": [\n  {"toolId": "", "to
 
 
 def test_document_without_faults_exits_with_0(command):
-    ran = command("validate", "plan", command.file("plan.json", PLAN)).exits(0)
-    assert ran.err == ""
+    assert command("validate", "plan", command.file("plan.json", PLAN)).exits(0).err == ""
 
 
 def test_fault_is_a_line_with_place_pointer_and_rule(command):
