@@ -2,37 +2,25 @@
 // The page and the session when connections are lost and opened.
 import { expect } from "vitest";
 import type { Player } from "./harness/player.ts";
-import { done, log, patch, type Story } from "./harness/story.ts";
+import { answered, done, log, patch, runs, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
 const kLines = 600;
 
 // A tool that prints a line every few milliseconds, and waits at gates for the test.
 function talkative(stage: Stage): Story {
-  return stage.story({
-    prompts: [
-      {
-        says: "talk",
-        answers: [
-          {
-            narrative: "A voice begins.",
-            tools: [
-              {
-                toolId: "voice",
-                steps: [
-                  { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the first half" } } },
-                  { wait: "half" },
-                  { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the second half" } } },
-                  patch({ said: true }),
-                  done("All said."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  });
+  return stage.tell(answered(
+    "talk",
+    "A voice begins.",
+    runs(
+      "voice",
+      { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the first half" } } },
+      { wait: "half" },
+      { repeat: { times: kLines / 2, everyMs: 10, event: { type: "log", level: "info", message: "line {n} of the second half" } } },
+      patch({ said: true }),
+      done("All said."),
+    ),
+  ));
 }
 
 // Reads every line of the log in order, by keyboard as a player does.
@@ -88,12 +76,10 @@ async function linesSeen(player: Player): Promise<number> {
 }
 
 test("two browsers share a story, and both can act", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      { says: "knock", answers: [{ narrative: "You knock.", tools: [{ toolId: "knock", steps: [log("Knock"), { wait: "open" }, done("It opens.")] }] }] },
-      { says: "enter", answers: [{ narrative: "It is warm inside." }] },
-    ],
-  });
+  const story = stage.tell(
+    answered("knock", "You knock.", runs("knock", log("Knock"), { wait: "open" }, done("It opens."))),
+    answered("enter", "It is warm inside."),
+  );
   const server = await stage.serve(story);
   const one = await stage.open(server);
   const other = await stage.open(server, { viewport: { width: 390, height: 800 } });
@@ -115,21 +101,11 @@ test("two browsers share a story, and both can act", async ({ stage }) => {
 });
 
 test("a reload during a plan shows past and new records", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "wait",
-        answers: [
-          {
-            narrative: "You wait.",
-            tools: [
-              { toolId: "clock", steps: [log("Tick"), patch({ ticks: 1 }), { wait: "tock" }, log("Tock"), patch({ ticks: 2 }), done("Noon.")] },
-            ],
-          },
-        ],
-      },
-    ],
-  });
+  const story = stage.tell(answered(
+    "wait",
+    "You wait.",
+    runs("clock", log("Tick"), patch({ ticks: 1 }), { wait: "tock" }, log("Tock"), patch({ ticks: 2 }), done("Noon.")),
+  ));
   const player = await stage.play(story);
   await player.say("wait");
   await player.go("Tools");
@@ -143,11 +119,4 @@ test("a reload during a plan shows past and new records", async ({ stage }) => {
   expect(await player.tool.getByRole("option").count()).toBe(2);
   await player.go("State");
   await player.main.getByRole("treeitem", { name: /^ticks 2/ }).waitFor();
-});
-
-test("an address without its token gets an explanation", async ({ stage }) => {
-  const server = await stage.serve(talkative(stage));
-  const player = await stage.open(server, { address: `${server.origin}/` });
-  player.allow(/403/, /favicon/);
-  await player.page.getByText(/token|address/i).first().waitFor();
 });

@@ -7,18 +7,16 @@ import { expect } from "vitest";
 import type { Page } from "playwright-core";
 import { flame } from "./harness/media.ts";
 import { tree } from "./harness/serve.ts";
-import { asset, done, log, type Story } from "./harness/story.ts";
+import { answered, asset, done, log, runs, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
 const kOthers = /a new page was opened/;
 
 function story(stage: Stage): Story {
-  return stage.story({
-    prompts: [
-      { says: "look", answers: [{ narrative: "A well." }] },
-      { says: "knock", answers: [{ narrative: "You knock.", tools: [{ toolId: "knock", steps: [log("Knock"), { wait: "open" }, done("It opens.")] }] }] },
-    ],
-  });
+  return stage.tell(
+    answered("look", "A well."),
+    answered("knock", "You knock.", runs("knock", log("Knock"), { wait: "open" }, done("It opens."))),
+  );
 }
 
 const told = (page: Page, text: string): Promise<void> => page.getByRole("main").getByText(text).first().waitFor();
@@ -141,7 +139,7 @@ test("a page on a different port can read and change nothing", async ({ stage })
   const telling = stage.story((folder) => ({
     files: { "flame.png": flame() },
     prompts: [
-      { says: "look", answers: [{ narrative: "A flame.", tools: [{ toolId: "look", steps: [asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen.")] }] }] },
+      answered("look", "A flame.", runs("look", asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen."))),
       { says: ["stolen", ".*stolen.*"], answers: [{ narrative: "Somebody else spoke." }] },
     ],
   }));

@@ -4,8 +4,8 @@
 import { expect } from "vitest";
 import type { Player } from "./harness/player.ts";
 import * as hostile from "./harness/hostile.ts";
-import { asset, choices, done, error, failed, type Json, log, patch, ui } from "./harness/story.ts";
-import { type Stage, test } from "./harness/test.ts";
+import { answered, asset, choices, done, error, failed, type Json, log, patch, runs, ui } from "./harness/story.ts";
+import { test } from "./harness/test.ts";
 import { flame } from "./harness/media.ts";
 
 const places = ["Narrative", "Tools", "Assets", "State"] as const;
@@ -45,26 +45,20 @@ async function stillAnswers(player: Player): Promise<void> {
   await player.story.getByText("pong", { exact: true }).last().waitFor();
 }
 
-const ping = { says: "ping", answers: [{ narrative: "pong" }] };
+const ping = answered("ping", "pong");
 
 test("in title, prompt, narration and choices", async ({ stage }) => {
-  const player = await stage.play(
-    stage.story({
-      title: hostile.together("title").replaceAll("\u0000", ""),
-      prompts: [
-        ping,
-        {
-          says: "{anything}",
-          answers: [
-            {
-              narrative: hostile.together("narrative"),
-              tools: [{ toolId: "choose", steps: [choices(...hostile.all, hostile.together("choice")), done(hostile.together("summary"))] }],
-            },
-          ],
-        },
-      ],
-    }),
-  );
+  const player = await stage.play(stage.story({
+    title: hostile.together("title").replaceAll("\u0000", ""),
+    prompts: [
+      ping,
+      answered(
+        "{anything}",
+        hostile.together("narrative"),
+        runs("choose", choices(...hostile.all, hostile.together("choice")), done(hostile.together("summary"))),
+      ),
+    ],
+  }));
   await player.say(hostile.together("prompt").replaceAll("\u0000", ""));
   await player.isDone();
   await player.story.getByRole("list", { name: "What you can do" }).waitFor();
@@ -78,36 +72,32 @@ test("in title, prompt, narration and choices", async ({ stage }) => {
 
 test("in tool names, paths, input, log lines, errors and results", async ({ stage }) => {
   const ids = [...hostile.all.map((one) => one.replaceAll("\u0000", "")), "__proto__", "constructor", "a/b~c#d?e%20f", " ", ".."];
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        ping,
+  const player = await stage.play(stage.tell(
+    ping,
+    {
+      says: "run",
+      answers: [
         {
-          says: "run",
-          answers: [
-            {
-              narrative: "They run.",
-              parallel: true,
-              tools: ids.map((toolId, at) => ({
-                toolId,
-                name: `<img src=x onerror=window.__pwned='path'>${hostile.turned}${hostile.emoji}${at}`.replaceAll("/", ""),
-                async: true,
-                required: false,
-                dependencies: at === 0 ? [] : [ids[0]!],
-                input: { text: hostile.together("input"), "<b>key</b>": toolId },
-                steps: [
-                  ...hostile.all.map((text) => log(text, { [text]: text, nested: { __proto__x: text } })),
-                  { stderr: hostile.together("stderr").replaceAll("\u0000", "") },
-                  error("HOSTILE_ERROR", hostile.together("error"), { [hostile.markup("key")]: hostile.together("details") }),
-                  at === 0 ? done(hostile.together("summary"), { [hostile.turned]: hostile.all as unknown as Json[] }) : failed(hostile.together("summary")),
-                ],
-              })),
-            },
-          ],
+          narrative: "They run.",
+          parallel: true,
+          tools: ids.map((toolId, at) => ({
+            toolId,
+            name: `<img src=x onerror=window.__pwned='path'>${hostile.turned}${hostile.emoji}${at}`.replaceAll("/", ""),
+            async: true,
+            required: false,
+            dependencies: at === 0 ? [] : [ids[0]!],
+            input: { text: hostile.together("input"), "<b>key</b>": toolId },
+            steps: [
+              ...hostile.all.map((text) => log(text, { [text]: text, nested: { __proto__x: text } })),
+              { stderr: hostile.together("stderr").replaceAll("\u0000", "") },
+              error("HOSTILE_ERROR", hostile.together("error"), { [hostile.markup("key")]: hostile.together("details") }),
+              at === 0 ? done(hostile.together("summary"), { [hostile.turned]: hostile.all as unknown as Json[] }) : failed(hostile.together("summary")),
+            ],
+          })),
         },
       ],
-    }),
-  );
+    },
+  ));
   await player.say("run");
   await player.isDone();
   await keepsItsShape(player);
@@ -134,30 +124,19 @@ test("in the keys and values of the state", async ({ stage }) => {
   const keys = ["__proto__", "constructor", "toString", "", " ", "a/b", "~0~1", "0", "01", "-1", ...hostile.all.map((one) => one.slice(0, 400))];
   // As JSON text, because an object literal cannot have an own key __proto__.
   const body = keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify({ value: hostile.together("value"), [key]: [null, key] })}`).join(",");
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        ping,
-        {
-          says: "write",
-          answers: [
-            {
-              tools: [
-                {
-                  toolId: "scribe",
-                  steps: [
-                    { raw: `{"version":"0","type":"state_patch","patch":{"hostile":{${body}}}}\n` },
-                    patch({ after: true }),
-                    done("Written."),
-                  ],
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    }),
-  );
+  const player = await stage.play(stage.tell(
+    ping,
+    answered(
+      "write",
+      "",
+      runs(
+        "scribe",
+        { raw: `{"version":"0","type":"state_patch","patch":{"hostile":{${body}}}}\n` },
+        patch({ after: true }),
+        done("Written."),
+      ),
+    ),
+  ));
   await player.say("write");
   await player.isDone();
   await player.go("State");
@@ -191,29 +170,21 @@ test("in asset names, types and metadata, and in unknown events", async ({ stage
         files: { [name]: flame() },
         prompts: [
           ping,
-          {
-            says: "show",
-            answers: [
-              {
-                narrative: "Look.",
-                tools: [
-                  {
-                    toolId: "show",
-                    steps: [
-                      ...hostile.all.map((text, at) =>
-                        asset(text, at % 2 === 0 ? "image/png" : `x/${text}`.slice(0, 2000), `${folder}/${name}`, { alt: text, title: text, description: text, [text]: { deep: text } }, at % 2 === 0 ? "image" : text),
-                      ),
-                      asset("__proto__", "image/png", `${folder}/${name}`, { alt: "proto" }),
-                      asset("nowhere", "image/png", `${folder}/${hostile.markup("nowhere").replaceAll("/", "")}`.slice(0, 3000), { alt: "x" }),
-                      ...hostile.all.map((text) => ui(text, { [text]: text })),
-                      ui("narrative_choice", { choices: [1, null, { a: 1 }] as Json[], prompt: { no: "text" } }),
-                      done("Shown."),
-                    ],
-                  },
-                ],
-              },
-            ],
-          },
+          answered(
+            "show",
+            "Look.",
+            runs(
+              "show",
+              ...hostile.all.map((text, at) =>
+                asset(text, at % 2 === 0 ? "image/png" : `x/${text}`.slice(0, 2000), `${folder}/${name}`, { alt: text, title: text, description: text, [text]: { deep: text } }, at % 2 === 0 ? "image" : text),
+              ),
+              asset("__proto__", "image/png", `${folder}/${name}`, { alt: "proto" }),
+              asset("nowhere", "image/png", `${folder}/${hostile.markup("nowhere").replaceAll("/", "")}`.slice(0, 3000), { alt: "x" }),
+              ...hostile.all.map((text) => ui(text, { [text]: text })),
+              ui("narrative_choice", { choices: [1, null, { a: 1 }] as Json[], prompt: { no: "text" } }),
+              done("Shown."),
+            ),
+          ),
         ],
       };
     }),
@@ -239,38 +210,30 @@ test("in asset names, types and metadata, and in unknown events", async ({ stage
 
 test("a text of a megabyte in each of these places", async ({ stage }) => {
   const text = hostile.megabyte("megabyte");
-  const player = await stage.play(
-    stage.story((folder) => ({
-      title: text.slice(0, 60_000),
-      files: { "flame.png": flame() },
-      prompts: [
-        ping,
+  const player = await stage.play(stage.story((folder) => ({
+    title: text.slice(0, 60_000),
+    files: { "flame.png": flame() },
+    prompts: [
+      ping,
+      answered(
+        "flood",
+        text,
         {
-          says: "flood",
-          answers: [
-            {
-              narrative: text,
-              tools: [
-                {
-                  toolId: text.slice(0, 200_000),
-                  name: "flood",
-                  steps: [
-                    log(text, { field: text }),
-                    patch({ big: text, [text]: 1 }),
-                    asset(text.slice(0, 200_000), "image/png", `${folder}/flame.png`, { alt: text }),
-                    ui("flood", { text }),
-                    choices(text, "ping"),
-                    error("FLOOD", text),
-                    done(text),
-                  ],
-                },
-              ],
-            },
+          toolId: text.slice(0, 200_000),
+          name: "flood",
+          steps: [
+            log(text, { field: text }),
+            patch({ big: text, [text]: 1 }),
+            asset(text.slice(0, 200_000), "image/png", `${folder}/flame.png`, { alt: text }),
+            ui("flood", { text }),
+            choices(text, "ping"),
+            error("FLOOD", text),
+            done(text),
           ],
         },
-      ],
-    })),
-  );
+      ),
+    ],
+  })));
   await player.say("flood");
   await player.isDone();
   await player.story.getByText("pile of words").first().waitFor();
@@ -286,29 +249,14 @@ test("a text of a megabyte in each of these places", async ({ stage }) => {
   await stillAnswers(player);
 });
 
-async function isolated(stage: Stage): Promise<Player> {
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        {
-          says: "speak",
-          answers: [
-            {
-              narrative: hostile.arabic,
-              tools: [{ toolId: hostile.turned, name: "tool", steps: [log(hostile.turned), patch({ [hostile.turned]: hostile.turned }), done(hostile.turned)] }],
-            },
-          ],
-        },
-      ],
-    }),
-  );
+test("right-to-left text is isolated", async ({ stage }) => {
+  const player = await stage.play(stage.tell(answered(
+    "speak",
+    hostile.arabic,
+    { ...runs(hostile.turned, log(hostile.turned), patch({ [hostile.turned]: hostile.turned }), done(hostile.turned)), name: "tool" },
+  )));
   await player.say("speak");
   await player.isDone();
-  return player;
-}
-
-test("right-to-left text is isolated", async ({ stage }) => {
-  const player = await isolated(stage);
   const told = player.story.getByText(hostile.arabic).first();
   expect(await told.evaluate((one) => getComputedStyle(one).direction)).toBe("rtl");
   // Every element with a hostile text is isolated from its surroundings.

@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import type { Locator } from "playwright-core";
 import { film, flame, wave } from "./harness/media.ts";
-import { asset, choices, done, type Story } from "./harness/story.ts";
+import { answered, asset, choices, done, runs, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
 const kSmall = { width: 390, height: 844 };
@@ -28,27 +28,19 @@ function cellar(stage: Stage): Story {
   return stage.story((folder) => ({
     files: { "flame.png": flame(), "drip.wav": wave(2), "sparks.webm": film() },
     prompts: [
-      {
-        says: "look",
-        answers: [
-          {
-            narrative: "A cellar with a flame in it.",
-            tools: [
-              {
-                toolId: "look",
-                steps: [
-                  asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }),
-                  asset("drip", "audio/wav", `${folder}/drip.wav`, { title: "Drops" }),
-                  asset("sparks", "video/webm", `${folder}/sparks.webm`, { title: "Sparks" }),
-                  choices("Go on"),
-                  done("Seen."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      { says: "walk", answers: [{ narrative: kLong }] },
+      answered(
+        "look",
+        "A cellar with a flame in it.",
+        runs(
+          "look",
+          asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }),
+          asset("drip", "audio/wav", `${folder}/drip.wav`, { title: "Drops" }),
+          asset("sparks", "video/webm", `${folder}/sparks.webm`, { title: "Sparks" }),
+          choices("Go on"),
+          done("Seen."),
+        ),
+      ),
+      answered("walk", kLong),
     ],
   }));
 }

@@ -2,7 +2,7 @@
 // Load: the page stays responsive.
 import { expect } from "vitest";
 import type { Player } from "./harness/player.ts";
-import { done, type Story } from "./harness/story.ts";
+import { answered, done, runs, type Story } from "./harness/story.ts";
 import { type Stage, test } from "./harness/test.ts";
 
 const kLines = 10_000;
@@ -16,29 +16,19 @@ declare global {
 }
 
 function storm(stage: Stage, lines: number): Story {
-  return stage.story({
-    prompts: [
-      {
-        says: "storm",
-        answers: [
-          {
-            narrative: "It pours.",
-            tools: [
-              {
-                toolId: "storm",
-                steps: [
-                  { wait: "watched" },
-                  { repeat: { times: lines, event: { type: "log", level: "info", message: "drop {n}", fields: { of: lines } } } },
-                  done("It stops."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      { says: "ping", answers: [{ narrative: "pong" }] },
-    ],
-  });
+  return stage.tell(
+    answered(
+      "storm",
+      "It pours.",
+      runs(
+        "storm",
+        { wait: "watched" },
+        { repeat: { times: lines, event: { type: "log", level: "info", message: "drop {n}", fields: { of: lines } } } },
+        done("It stops."),
+      ),
+    ),
+    answered("ping", "pong"),
+  );
 }
 
 async function watchTasks(player: Player): Promise<void> {

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { flame } from "./harness/media.ts";
 import type { Player } from "./harness/player.ts";
 import { torch } from "./harness/serve.ts";
-import { asset, choices, done, error, failed, type Prompt, ui } from "./harness/story.ts";
+import { answered, asset, choices, done, error, failed, type Prompt, runs, ui } from "./harness/story.ts";
 import { test } from "./harness/test.ts";
 
 const phones = [
@@ -24,6 +24,18 @@ async function walked(player: Player, turns: number): Promise<void> {
     await player.story.getByText(`Milestone ${at}.`).first().waitFor({ state: "attached" });
     await player.isDone();
   }
+}
+
+// The size of the text of the sample story.
+function sizeOf(player: Player): Promise<number> {
+  return player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
+}
+
+function brightnessOf(player: Player): Promise<number> {
+  return player.page.evaluate(() => {
+    const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.slice(0, 3).map(Number);
+    return parts.reduce((sum, one) => sum + one, 0) / 3;
+  });
 }
 
 test("the first screen shows opening and choices; a digit selects", async ({ stage }) => {
@@ -67,7 +79,7 @@ for (const viewport of phones) {
 }
 
 test("a reload keeps the draft; arrow up recalls earlier prompts", async ({ stage }) => {
-  const player = await stage.play(stage.story({ prompts: walk(2) }));
+  const player = await stage.play(stage.tell(...walk(2)));
   await walked(player, 2);
   await player.input.fill("I turn aro");
   await player.page.reload();
@@ -119,7 +131,7 @@ test("a long story is searchable and printed without the page", async ({ stage }
 
 for (const viewport of [{ width: 800, height: 500 }, { width: 320, height: 256 }]) {
   test(`the page keeps the position of a reader who scrolls, ${viewport.width} × ${viewport.height}`, async ({ stage }) => {
-    const player = await stage.play(stage.story({ prompts: walk(6) }), { viewport });
+    const player = await stage.play(stage.tell(...walk(6)), { viewport });
     const isLastTurnShown = async (): Promise<boolean> => {
       const box = await player.story.getByRole("article").last().boundingBox();
       return box !== null && box.y >= 0 && box.y < viewport.height / 2;
@@ -155,15 +167,11 @@ test("the position after a load does not depend on pictures", async ({ stage }) 
     files: { "flame.png": flame() },
     prompts: [
       ...walk(6),
-      {
-        says: "look",
-        answers: [
-          {
-            narrative: `A flame. ${kLong}`,
-            tools: [{ toolId: "look", steps: [asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen.")] }],
-          },
-        ],
-      },
+      answered(
+        "look",
+        `A flame. ${kLong}`,
+        runs("look", asset("flame", "image/png", `${folder}/flame.png`, { alt: "A flame" }), done("Seen.")),
+      ),
     ],
   }));
   const player = await stage.play(story, { viewport: { width: 800, height: 500 } });
@@ -194,11 +202,7 @@ test("the position after a load does not depend on pictures", async ({ stage }) 
 
 test("the page follows the system's colours until a choice", async ({ stage }) => {
   const player = await stage.play(torch, { colorScheme: "light" });
-  const brightness = (): Promise<number> =>
-    player.page.evaluate(() => {
-      const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.slice(0, 3).map(Number);
-      return parts.reduce((sum, one) => sum + one, 0) / 3;
-    });
+  const brightness = (): Promise<number> => brightnessOf(player);
   await player.input.waitFor();
   expect(await brightness()).toBeGreaterThan(220);
   await player.page.emulateMedia({ colorScheme: "dark" });
@@ -215,7 +219,7 @@ test("the page follows the system's colours until a choice", async ({ stage }) =
 });
 
 test("more contrast and forced colours are respected", async ({ stage }) => {
-  const player = await stage.play(stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [done("Seen.")] }] }] }] }), { colorScheme: "light" });
+  const player = await stage.play(stage.tell(answered("look", "A well.", runs("look", done("Seen.")))), { colorScheme: "light" });
   const variant = (): Promise<number> =>
     player.page.evaluate(() => {
       const parts = getComputedStyle(document.documentElement).getPropertyValue("--mdui-color-on-surface-variant").split(",").map(Number);
@@ -243,18 +247,16 @@ test("more contrast and forced colours are respected", async ({ stage }) => {
 
 test("text can be twice as large without loss, also on a phone", async ({ stage }) => {
   const player = await stage.play(torch, { viewport: { width: 320, height: 568 } });
-  const size = (): Promise<number> =>
-    player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
-  const before = await size();
+  const before = await sizeOf(player);
   await player.button("Reading").click();
   const larger = player.button("Larger text");
   for (let step = 0; step < 9 && (await larger.isEnabled()); ++step) await larger.click();
   await player.page.getByRole("dialog", { name: "Reading" }).getByText("200 %").waitFor();
   await player.page.keyboard.press("Escape");
-  expect((await size()) / before).toBeCloseTo(2, 1);
+  expect((await sizeOf(player)) / before).toBeCloseTo(2, 1);
   await player.page.reload();
   await player.sees("The stair ends in the dark");
-  expect((await size()) / before).toBeCloseTo(2, 1);
+  expect((await sizeOf(player)) / before).toBeCloseTo(2, 1);
   const sideways = await player.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   expect(sideways).toBe(0);
   const text = (await player.story.getByText("The stair ends in the dark").boundingBox())!;
@@ -263,15 +265,8 @@ test("text can be twice as large without loss, also on a phone", async ({ stage 
 
 test("reading settings outlive the server and the browser", async ({ stage }) => {
   const before = await stage.open(await stage.serve(torch));
-  const size = (player: Player): Promise<number> =>
-    player.story.getByText("The stair ends in the dark").evaluate((one) => Number.parseFloat(getComputedStyle(one).fontSize));
-  const brightness = (player: Player): Promise<number> =>
-    player.page.evaluate(() => {
-      const parts = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.slice(0, 3).map(Number);
-      return parts.reduce((sum, one) => sum + one, 0) / 3;
-    });
   await before.sees("The stair ends in the dark");
-  const normal = await size(before);
+  const normal = await sizeOf(before);
   const kept = before.page.waitForResponse((answer) => answer.url().endsWith("/api/reading") && answer.request().postDataJSON().theme === "light");
   await before.button("Reading").click();
   await before.button("Larger text").click();
@@ -284,8 +279,8 @@ test("reading settings outlive the server and the browser", async ({ stage }) =>
   expect(server.origin).not.toBe(before.origin);
   const after = await stage.open(server);
   await after.sees("The stair ends in the dark");
-  expect((await size(after)) / normal).toBeCloseTo(1.35, 1);
-  expect(await brightness(after)).toBeGreaterThan(220);
+  expect((await sizeOf(after)) / normal).toBeCloseTo(1.35, 1);
+  expect(await brightnessOf(after)).toBeGreaterThan(220);
   await after.button("Reading").click();
   await after.page.getByRole("button", { name: "long", pressed: true }).waitFor();
   // Back to the system's preference.
@@ -294,8 +289,8 @@ test("reading settings outlive the server and the browser", async ({ stage }) =>
   await gone;
   const last = await stage.open(await stage.serve(torch));
   await last.sees("The stair ends in the dark");
-  expect(await brightness(last)).toBeLessThan(40);
-  expect((await size(last)) / normal).toBeCloseTo(1.35, 1);
+  expect(await brightnessOf(last)).toBeLessThan(40);
+  expect((await sizeOf(last)) / normal).toBeCloseTo(1.35, 1);
 });
 
 test("a retry repeats no placeholder and replaces assets", async ({ stage }) => {
@@ -336,9 +331,7 @@ test("a retry repeats no placeholder and replaces assets", async ({ stage }) => 
 });
 
 test("only the window that stopped a turn says \"you\"", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [{ says: "dig", answers: [{ narrative: "You dig.", tools: [{ toolId: "spade", steps: [{ wait: "never" }, done("Dug.")] }] }] }],
-  });
+  const story = stage.tell(answered("dig", "You dig.", runs("spade", { wait: "never" }, done("Dug."))));
   const server = await stage.serve(story);
   const one = await stage.open(server);
   const other = await stage.open(server);

@@ -2,7 +2,7 @@
 // A story, as a player plays it.
 import { expect } from "vitest";
 import { torch } from "./harness/serve.ts";
-import { asset, choices, done, type Json, log, patch, progress, type Step, ui, wait } from "./harness/story.ts";
+import { answered, asset, choices, done, type Json, log, patch, progress, runs, type Step, ui, wait } from "./harness/story.ts";
 import { test } from "./harness/test.ts";
 
 // covers: 003-14.1-story-view, 003-12.2-player-input-field, 003-12.2-send-button
@@ -103,23 +103,21 @@ test("the sample story by keyboard alone", async ({ stage }) => {
 });
 
 test("a turn with a text after its tools reads as one, also after a reload", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "look",
-        answers: [
-          {
-            narrative: "You look around.",
-            tools: [{ toolId: "eye", steps: [progress(0.5, "Looking"), wait("seen"), done("Two doors.")] }],
-            success: "There are two doors, and both are shut.",
-            choices: ["Left", "Right"],
-          },
-        ],
-      },
-      { says: "left", answers: [{ narrative: "You push.", tools: [{ toolId: "hand", steps: [done("It opens.")] }], choices: ["Go in"] }] },
-      { says: "go in", answers: [{ narrative: "You go in.", tools: [{ toolId: "foot", steps: [wait("never")] }] }] },
-    ],
-  });
+  const story = stage.tell(
+    {
+      says: "look",
+      answers: [
+        {
+          narrative: "You look around.",
+          tools: [runs("eye", progress(0.5, "Looking"), wait("seen"), done("Two doors."))],
+          success: "There are two doors, and both are shut.",
+          choices: ["Left", "Right"],
+        },
+      ],
+    },
+    { says: "left", answers: [{ narrative: "You push.", tools: [runs("hand", done("It opens."))], choices: ["Go in"] }] },
+    answered("go in", "You go in.", runs("foot", wait("never"))),
+  );
   const player = await stage.play(story);
   const told = async (prompt: string): Promise<string[]> =>
     (await player.story.getByRole("article", { name: `You: ${prompt}` }).getByRole("paragraph").allInnerTexts()).filter((one) => one !== "");
@@ -150,6 +148,7 @@ test("a turn with a text after its tools reads as one, also after a reload", asy
   // A turn that is stopped offers the choices before it again.
   await player.choice("Go in").click();
   await player.sees("You go in.");
+  expect(await player.story.getByRole("list", { name: "What you can do" }).count()).toBe(0);
   await player.button("Stop").click();
   await player.story.getByRole("button", { name: "Try again" }).waitFor();
   await player.choice("Go in").waitFor();
@@ -164,34 +163,9 @@ test("a turn with a text after its tools reads as one, also after a reload", asy
   await player.main.getByRole("region", { name: "Plan 2 of 2, completed" }).getByText("continues plan 1").waitFor();
 });
 
-test("a choice becomes the prompt, and the choices disappear", async ({ stage }) => {
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        { says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [choices("Climb down", "Walk on"), done("Seen.")] }] }] },
-        { says: "climb down", answers: [{ narrative: "It is cold down there." }] },
-      ],
-    }),
-  );
-  await player.say("look");
-  const list = player.story.getByRole("list", { name: "What you can do" });
-  await player.isDone();
-  expect(await list.getByRole("listitem").allInnerTexts()).toEqual([expect.stringMatching(/^1\s*Climb down$/), expect.stringMatching(/^2\s*Walk on$/)]);
-  await list.getByRole("button", { name: "Climb down" }).click();
-  await player.sees("It is cold down there.");
-  expect(await list.count()).toBe(0);
-});
-
 // covers: 003-12.2-input-feedback
 test("the page shows running tools, and Stop ends them", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "dig",
-        answers: [{ narrative: "You dig.", tools: [{ toolId: "spade", steps: [progress(0.4, "Digging"), wait("never"), done("Dug.")] }] }],
-      },
-    ],
-  });
+  const story = stage.tell(answered("dig", "You dig.", runs("spade", progress(0.4, "Digging"), wait("never"), done("Dug."))));
   const player = await stage.play(story);
   await player.say("dig");
   await player.sees("You dig.");
@@ -224,12 +198,7 @@ test("the page shows running tools, and Stop ends them", async ({ stage }) => {
 });
 
 test("a second prompt waits; a third is refused and kept", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      { says: "first", answers: [{ narrative: "One.", tools: [{ toolId: "slow", steps: [wait("go"), done("Done.")] }] }] },
-      { says: "second", answers: [{ narrative: "Two." }] },
-    ],
-  });
+  const story = stage.tell(answered("first", "One.", runs("slow", wait("go"), done("Done."))), answered("second", "Two."));
   const player = await stage.play(story);
   await player.say("first");
   await player.sees("One.");
@@ -282,26 +251,18 @@ test("new narration is announced politely and once", async ({ stage }) => {
   const story = stage.story((folder) => ({
     files: { "well.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>' },
     prompts: [
-      {
-        says: "look",
-        answers: [
-          {
-            narrative: "The well is deep.",
-            tools: [
-              {
-                toolId: "look",
-                steps: [
-                  log("not for the player"),
-                  asset("well", "image/svg+xml", `${folder}/well.svg`, { description: "A well" }),
-                  choices("Jump"),
-                  done("Seen."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-      { says: "jump", answers: [{ narrative: "You fall." }] },
+      answered(
+        "look",
+        "The well is deep.",
+        runs(
+          "look",
+          log("not for the player"),
+          asset("well", "image/svg+xml", `${folder}/well.svg`, { description: "A well" }),
+          choices("Jump"),
+          done("Seen."),
+        ),
+      ),
+      answered("jump", "You fall."),
     ],
   }));
   const player = await stage.play(story);
@@ -322,21 +283,11 @@ test("new narration is announced politely and once", async ({ stage }) => {
 });
 
 test("unsupported events have a placeholder with details", async ({ stage }) => {
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        {
-          says: "play",
-          answers: [
-            {
-              narrative: "Dice roll.",
-              tools: [{ toolId: "dice", steps: [ui("dice_roll", { sides: 20, thrown: 17 }), done("Rolled.")] }],
-            },
-          ],
-        },
-      ],
-    }),
-  );
+  const player = await stage.play(stage.tell(answered(
+    "play",
+    "Dice roll.",
+    runs("dice", ui("dice_roll", { sides: 20, thrown: 17 }), done("Rolled.")),
+  )));
   await player.say("play");
   await player.sees("dice_roll");
   await player.story.getByText("dice_roll").click();
@@ -355,9 +306,7 @@ test("a placeholder shows any ui event payload unchanged", async ({ stage }) => 
   const told = Object.entries(payloads).map(([event, payload]): Step => ({
     emit: { type: "ui_event", event: `event_${event}`, ...(payload === undefined ? {} : { payload }) },
   }));
-  const player = await stage.play(
-    stage.story({ prompts: [{ says: "tell", answers: [{ narrative: "Winds blow.", tools: [{ toolId: "wind", steps: [...told, choices("Go on"), done("Told.")] }] }] }] }),
-  );
+  const player = await stage.play(stage.tell(answered("tell", "Winds blow.", runs("wind", ...told, choices("Go on"), done("Told.")))));
   await player.say("tell");
   await player.isDone();
   await player.choice("Go on").waitFor();
@@ -372,23 +321,12 @@ test("a placeholder shows any ui event payload unchanged", async ({ stage }) => 
 // covers: 003-12.2-narrative-state-panel, 003-14.1-narrative-state-panel, 003-12.2-state-tree,
 // 003-12.2-state-changes, 003-12.2-state-json
 test("the state tree marks changes, shows any patch, and JSON", async ({ stage }) => {
-  const player = await stage.play(
-    stage.story({
-      prompts: [
-        {
-          says: "walk",
-          answers: [
-            {
-              tools: [
-                { toolId: "first", steps: [patch({ place: { name: "well", steps: 1 } }), done("There.")] },
-                { toolId: "second", steps: [patch({ place: { steps: 2 }, rope: ["hemp", 12] }), done("There.")] },
-              ],
-            },
-          ],
-        },
-      ],
-    }),
-  );
+  const player = await stage.play(stage.tell(answered(
+    "walk",
+    "",
+    runs("first", patch({ place: { name: "well", steps: 1 } }), done("There.")),
+    runs("second", patch({ place: { steps: 2 }, rope: ["hemp", 12] }), done("There.")),
+  )));
   await player.say("walk");
   await player.isDone();
   await player.go("State");
@@ -409,24 +347,20 @@ test("the state tree marks changes, shows any patch, and JSON", async ({ stage }
 // covers: 003-12.2-tool-execution-panel, 003-14.1-tool-execution-panel, 003-12.2-tool-name-status,
 // 003-12.2-tool-log, 003-12.2-tool-progress, 003-12.2-tool-completion
 test("tools show status, progress, live log lines and their end", async ({ stage }) => {
-  const story = stage.story({
-      prompts: [
-        {
-          says: "build",
-          answers: [
-            {
-              narrative: "Hammers ring.",
-              parallel: true,
-              tools: [
-                { toolId: "saw", async: true, steps: [log("Sawing"), progress(0.25), wait("saw"), progress(0.75), wait("end"), done("Sawn.")] },
-                { toolId: "nail", async: true, steps: [wait("end"), done("Nailed.")] },
-                { toolId: "paint", dependencies: ["saw", "nail"], steps: [done("Painted.")] },
-              ],
-            },
-          ],
-        },
-      ],
-    });
+  const story = stage.tell({
+    says: "build",
+    answers: [
+      {
+        narrative: "Hammers ring.",
+        parallel: true,
+        tools: [
+          { ...runs("saw", log("Sawing"), progress(0.25), wait("saw"), progress(0.75), wait("end"), done("Sawn.")), async: true },
+          { ...runs("nail", wait("end"), done("Nailed.")), async: true },
+          { ...runs("paint", done("Painted.")), dependencies: ["saw", "nail"] },
+        ],
+      },
+    ],
+  });
   const player = await stage.play(story);
   await player.say("build");
   await player.go("Tools");

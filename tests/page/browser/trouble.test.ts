@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page when something fails.
 import { expect } from "vitest";
-import { choices, done, error, failed, log, patch } from "./harness/story.ts";
-import { torch } from "./harness/serve.ts";
-import { test } from "./harness/test.ts";
+import { answered, choices, done, error, failed, log, patch, runs } from "./harness/story.ts";
+import type { Player } from "./harness/player.ts";
+import { type Server, torch } from "./harness/serve.ts";
+import { type Stage, test } from "./harness/test.ts";
+
+// A server that has ended.
+const kGone = /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/;
 
 test("a replan shows both plans, the failure and disabled tools", async ({ stage }) => {
   const player = await stage.play(torch, { viewport: { width: 1600, height: 900 } });
@@ -28,29 +32,25 @@ test("a replan shows both plans, the failure and disabled tools", async ({ stage
 });
 
 test("a failing tool is reported in the story's words, with details", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
+  const story = stage.tell({
+    says: "pull",
+    answers: [
       {
-        says: "pull",
-        answers: [
+        narrative: "You pull.",
+        tools: [
           {
-            narrative: "You pull.",
-            tools: [
-              {
-                toolId: "lever",
-                retries: 1,
-                steps: [
-                  log("Pulling"),
-                  { stderr: "lever.c:17: assertion failed: is_oiled\n" },
-                  error("LEVER_STUCK", "The lever is rusted fast.", { rust: 0.97 }),
-                  failed("The lever does not move."),
-                ],
-              },
+            toolId: "lever",
+            retries: 1,
+            steps: [
+              log("Pulling"),
+              { stderr: "lever.c:17: assertion failed: is_oiled\n" },
+              error("LEVER_STUCK", "The lever is rusted fast.", { rust: 0.97 }),
+              failed("The lever does not move."),
             ],
           },
-          { narrative: "You let go." },
         ],
       },
+      { narrative: "You let go." },
     ],
   });
   const player = await stage.play(story);
@@ -85,31 +85,19 @@ test("a failing tool is reported in the story's words, with details", async ({ s
 
 // covers: 003-12.2-tool-error
 test("an error event is shown at its tool, even if the tool goes on", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "draw",
-        answers: [
-          {
-            narrative: "You draw water.",
-            tools: [
-              {
-                toolId: "bucket",
-                steps: [
-                  error("ROPE_FRAYED", "The rope is about to break.", { strands: 2 }),
-                  { wait: "more" },
-                  error("WATER_MUDDY", "There is mud in the water."),
-                  { wait: "end" },
-                  done("Half a bucket."),
-                ],
-              },
-              { toolId: "cup", steps: [done("A cup.")] },
-            ],
-          },
-        ],
-      },
-    ],
-  });
+  const story = stage.tell(answered(
+    "draw",
+    "You draw water.",
+    runs(
+      "bucket",
+      error("ROPE_FRAYED", "The rope is about to break.", { strands: 2 }),
+      { wait: "more" },
+      error("WATER_MUDDY", "There is mud in the water."),
+      { wait: "end" },
+      done("Half a bucket."),
+    ),
+    runs("cup", done("A cup.")),
+  ));
   const player = await stage.play(story);
   await player.say("draw");
   await player.go("Tools");
@@ -161,18 +149,14 @@ test("the fallback is narrated after five failed plans", async ({ stage }) => {
 });
 
 test("concurrent writers of a path are named next to the state", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
+  const story = stage.tell({
+    says: "paint",
+    answers: [
       {
-        says: "paint",
-        answers: [
-          {
-            parallel: true,
-            tools: [
-              { toolId: "red", async: true, steps: [{ wait: "both" }, patch({ wall: "red" }), { wait: "end" }, done("Painted.")] },
-              { toolId: "blue", async: true, steps: [{ wait: "both" }, patch({ wall: "blue" }), { wait: "end" }, done("Painted.")] },
-            ],
-          },
+        parallel: true,
+        tools: [
+          { ...runs("red", { wait: "both" }, patch({ wall: "red" }), { wait: "end" }, done("Painted.")), async: true },
+          { ...runs("blue", { wait: "both" }, patch({ wall: "blue" }), { wait: "end" }, done("Painted.")), async: true },
         ],
       },
     ],
@@ -187,14 +171,12 @@ test("concurrent writers of a path are named next to the state", async ({ stage 
 });
 
 test("the end of the server is reported; the story stays readable", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [{ says: "look", answers: [{ narrative: "A well.", tools: [{ toolId: "look", steps: [choices("Jump"), done("Seen.")] }] }] }],
-  });
+  const story = stage.tell(answered("look", "A well.", runs("look", choices("Jump"), done("Seen."))));
   const server = await stage.serve(story);
   const player = await stage.open(server);
   await player.say("look");
   await player.isDone();
-  player.allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/);
+  player.allow(kGone);
   await server.stop();
   await player.page.getByRole("status").getByText(/has stopped or cannot be reached/).waitFor();
   await player.sees("A well.");
@@ -205,53 +187,61 @@ test("the end of the server is reported; the story stays readable", async ({ sta
   await expect.poll(() => player.input.inputValue()).toBe("jump");
 });
 
-const kGone = /ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_INCOMPLETE_CHUNKED_ENCODING/;
 
-test("a new session at the same address ends this one", async ({ stage }) => {
-  const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
+// A player in a game, and a function that ends it and starts a new one at its address.
+async function replaceable(stage: Stage): Promise<{ player: Player; replace: () => Promise<Server> }> {
+  const story = stage.tell(answered("look", "A well."));
   const before = await stage.serve(story);
   const player = await stage.open(before);
   await player.say("look");
   await player.sees("A well.");
-  player.allow(kGone, /403/);
-  await before.stop();
-  const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
-  expect(after.origin).toBe(before.origin);
+  player.allow(kGone);
+  const replace = async (): Promise<Server> => {
+    await before.stop();
+    const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
+    expect(after.origin).toBe(before.origin);
+    return after;
+  };
+  return { player, replace };
+}
+
+// A different window of the browser enters a game.
+async function enters(player: Player, server: Server): Promise<void> {
+  player.allow(/a new page was opened/);
+  const other = await player.context.newPage();
+  await other.goto(server.address);
+  await other.locator("narratoria-app").waitFor();
+}
+
+async function loadsTheNewGame(player: Player): Promise<void> {
+  await player.sees("A well.");
+  await player.button("Load the new game").click();
+  await player.input.waitFor();
+  await expect.poll(() => player.story.getByText("A well.").count()).toBe(0);
+}
+
+test("a new session at the same address ends this one", async ({ stage }) => {
+  const { player, replace } = await replaceable(stage);
+  player.allow(/403/);
+  const after = await replace();
   await player.page.getByRole("status").getByText(/This game has ended/).waitFor();
   await player.sees("A well.");
   expect(await player.input.isDisabled()).toBe(true);
 
   // When a different window has entered the new game, this window offers it too.
-  const other = await player.context.newPage();
-  await other.goto(after.address);
-  await other.locator("narratoria-app").waitFor();
-  player.allow(/409/, /a new page was opened/);
+  player.allow(/409/);
+  await enters(player, after);
   await player.page.evaluate(() => dispatchEvent(new Event("focus")));
-  await player.sees("A well.");
-  await player.button("Load the new game").click();
-  await player.input.waitFor();
-  await expect.poll(() => player.story.getByText("A well.").count()).toBe(0);
+  await loadsTheNewGame(player);
 });
 
 test("a window of a replaced game keeps its story", async ({ stage }) => {
-  const story = stage.story({ prompts: [{ says: "look", answers: [{ narrative: "A well." }] }] });
-  const before = await stage.serve(story);
-  const player = await stage.open(before);
-  await player.say("look");
-  await player.sees("A well.");
-  player.allow(kGone, /40[39]/, /a new page was opened/, /ERR_FAILED/);
+  const { player, replace } = await replaceable(stage);
+  player.allow(/40[39]/, /ERR_FAILED/);
   // The old window cannot connect to the new server until the browser is authenticated there.
   await player.page.route("**/api/events*", (route) => route.abort());
-  await before.stop();
-  const after = await stage.serve(story, "--address", before.host, "--port", String(before.port));
-  // A different window of the browser enters the new game.
-  const other = await player.context.newPage();
-  await other.goto(after.address);
-  await other.locator("narratoria-app").waitFor();
+  await enters(player, await replace());
   await player.page.unroute("**/api/events*");
   await player.page.getByRole("status").getByText(/has ended, and a new one is running/).waitFor();
-  await player.sees("A well.");
-  await player.button("Load the new game").click();
-  await player.input.waitFor();
-  await expect.poll(() => player.story.getByText("A well.").count()).toBe(0);
+  await loadsTheNewGame(player);
 });

@@ -75,6 +75,14 @@ export interface Prompt {
   answers: Answer[];
 }
 
+// A tool that takes these steps.
+export const runs = (toolId: string, ...steps: Step[]): Tool => ({ toolId, steps });
+// A prompt with one answer: a narrative, and a plan if there are tools.
+export const answered = (says: string, narrative: string, ...tools: Tool[]): Prompt => ({
+  says,
+  answers: [tools.length === 0 ? { narrative } : { narrative, tools }],
+});
+
 export interface Telling {
   title?: string;
   prompts: Prompt[];

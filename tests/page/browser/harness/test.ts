@@ -11,7 +11,7 @@ import { Cable } from "./cable.ts";
 import { Player } from "./player.ts";
 import { Server } from "./serve.ts";
 import { Still } from "./still.ts";
-import { Story, type Telling } from "./story.ts";
+import { type Prompt, Story, type Telling } from "./story.ts";
 
 export interface Opening extends BrowserContextOptions {
   browser?: Browser;
@@ -34,6 +34,10 @@ export class Stage {
     const story = Story.write(telling);
     this.#stories.push(story);
     return story;
+  }
+
+  tell(...prompts: Prompt[]): Story {
+    return this.story({ prompts });
   }
 
   async serve(story: Story | string, ...more: string[]): Promise<Server> {

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect } from "vitest";
 import { tree } from "../harness/serve.ts";
-import { done } from "../harness/story.ts";
-import { shared, test } from "../harness/test.ts";
+import { answered, done, type Json, runs, type Tool } from "../harness/story.ts";
+import { shared, type Stage, test } from "../harness/test.ts";
 import type { Player } from "../harness/player.ts";
 
 const numbers: Record<string, unknown> = { when: new Date().toISOString(), load: loadavg()[0] };
@@ -65,28 +65,17 @@ test("the page's size, each file with gzip", () => {
 });
 
 test("from a tool's write to the pixel", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "go",
-        answers: [
-          {
-            tools: [
-              {
-                toolId: "clock",
-                steps: [
-                  { wait: "watched" },
-                  // "{now}" is the time of writing in milliseconds; it is also the progress message.
-                  { repeat: { times: 200, everyMs: 23, event: { type: "log", level: "info", message: "written {now} end" } } },
-                  done("Done."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  });
+  const story = stage.tell(answered(
+    "go",
+    "",
+    runs(
+      "clock",
+      { wait: "watched" },
+      // "{now}" is the time of writing in milliseconds; it is also the progress message.
+      { repeat: { times: 200, everyMs: 23, event: { type: "log", level: "info", message: "written {now} end" } } },
+      done("Done."),
+    ),
+  ));
   const player = await stage.play(story);
   await player.say("go");
   await player.go("Tools");
@@ -114,7 +103,7 @@ test("from a piece of the narrative to the pixel", async ({ stage }) => {
   });
   await new Promise<void>((resolve) => model.listen(0, "127.0.0.1", resolve));
   const { port } = model.address() as AddressInfo;
-  const story = stage.story({ prompts: [] });
+  const story = stage.tell();
   appendFileSync(
     join(story.folder, "story.toml"),
     `[narrator]\nname = "narratoria.narrator_llm"\n[plugins."narratoria.narrator_llm"]\n` +
@@ -153,84 +142,54 @@ test("from the start of serve to the first paint", async ({ stage }) => {
   numbers["serve to first paint, ms"] = { median: at(0.5, first), worst: at(1, first), contentful: at(0.5, contentful) };
 });
 
-test("100,000 events: scrolling and memory", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "flood",
-        answers: [
-          {
-            parallel: true,
-            tools: Array.from({ length: 100 }, (_, at) => ({
-              toolId: `tool-${at}`,
-              name: "flood",
-              async: true,
-              steps: [
-                { repeat: { times: 999, event: { type: "log", level: "info", message: `tool ${at} says {n}: the quick brown fox jumps over the lazy dog` } } },
-                done("Done."),
-              ],
-            })),
-          },
-        ],
-      },
-    ],
-  });
-  const player = await stage.play(story);
+// The player at the end of a turn of these tools, in the view of tools.
+async function flooded(stage: Stage, tools: Tool[]): Promise<{ player: Player; cdp: Session }> {
+  const player = await stage.play(stage.tell({ says: "flood", answers: [{ parallel: true, tools }] }));
   player.context.setDefaultTimeout(60_000);
   await player.say("flood");
   await player.isDone();
   const cdp = await player.context.newCDPSession(player.page);
   await cdp.send("Performance.enable");
   await player.go("Tools");
-  numbers["100,000 events: frames while the tools are scrolled"] = await scrolled(player, cdp, 700, 500);
-  await player.main.getByRole("link", { name: /tool-50/ }).first().focus();
-  await player.page.keyboard.press("Enter");
+  return { player, cdp };
+}
+
+// Scrolls the log of the tool shown, from its end, and notes the memory.
+async function measureLog(player: Player, cdp: Session, what: string, frames: string): Promise<void> {
   const log = player.tool.getByRole("listbox", { name: /^Log/ });
   await log.waitFor();
   await log.scrollIntoViewIfNeeded();
   await log.press("End");
   const box = (await log.boundingBox())!;
-  numbers["100,000 events: frames while a log is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
-  numbers["100,000 events: JavaScript heap after a collection, MB"] = await heap(cdp);
-  numbers["100,000 events: the page's process, what is its own, MB"] = await own();
+  numbers[`${what}: ${frames}`] = await scrolled(player, cdp, box.x + 100, box.y + 100);
+  numbers[`${what}: JavaScript heap after a collection, MB`] = await heap(cdp);
+  numbers[`${what}: the page's process, what is its own, MB`] = await own();
+}
+
+test("100,000 events: scrolling and memory", async ({ stage }) => {
+  const event = (tool: number): { [key: string]: Json } => ({
+    type: "log",
+    level: "info",
+    message: `tool ${tool} says {n}: the quick brown fox jumps over the lazy dog`,
+  });
+  const tools = Array.from({ length: 100 }, (_, at) => ({
+    ...runs(`tool-${at}`, { repeat: { times: 999, event: event(at) } }, done("Done.")),
+    name: "flood",
+    async: true,
+  }));
+  const { player, cdp } = await flooded(stage, tools);
+  numbers["100,000 events: frames while the tools are scrolled"] = await scrolled(player, cdp, 700, 500);
+  await player.main.getByRole("link", { name: /tool-50/ }).first().focus();
+  await player.page.keyboard.press("Enter");
+  await measureLog(player, cdp, "100,000 events", "frames while a log is scrolled");
 });
 
 test("100,000 events of one tool: scrolling its log, and memory", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [
-      {
-        says: "flood",
-        answers: [
-          {
-            tools: [
-              {
-                toolId: "flood",
-                steps: [
-                  { repeat: { times: 99_990, event: { type: "log", level: "info", message: "line {n}: the quick brown fox jumps over the lazy dog", fields: { at: 1, of: "flood" } } } },
-                  done("Done."),
-                ],
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  });
-  const player = await stage.play(story);
-  player.context.setDefaultTimeout(60_000);
-  await player.say("flood");
-  await player.isDone();
-  const cdp = await player.context.newCDPSession(player.page);
-  await cdp.send("Performance.enable");
-  await player.go("Tools");
+  const message = "line {n}: the quick brown fox jumps over the lazy dog";
+  const event = { type: "log", level: "info", message, fields: { at: 1, of: "flood" } };
+  const { player, cdp } = await flooded(stage, [runs("flood", { repeat: { times: 99_990, event } }, done("Done."))]);
   await player.graph.getByRole("link", { name: /^flood/ }).click();
-  const log = player.tool.getByRole("listbox", { name: /^Log/ });
-  await log.waitFor();
-  await log.press("End");
-  const box = (await log.boundingBox())!;
-  numbers["one log of 99,990 lines: frames while it is scrolled"] = await scrolled(player, cdp, box.x + 100, box.y + 100);
-  numbers["one log of 99,990 lines: JavaScript heap after a collection, MB"] = await heap(cdp);
-  numbers["one log of 99,990 lines: the page's process, what is its own, MB"] = await own();
+  await measureLog(player, cdp, "one log of 99,990 lines", "frames while it is scrolled");
 });
 
 type Session = Awaited<ReturnType<Player["context"]["newCDPSession"]>>;
@@ -280,9 +239,7 @@ async function scrolled(player: Player, cdp: Session, x: number, y: number): Pro
 }
 
 test("from Enter to the reply, after many turns", async ({ stage }) => {
-  const story = stage.story({
-    prompts: [{ says: "go on", answers: [{ narrative: "You go on through the dark, and the dark goes on around you." }] }],
-  });
+  const story = stage.tell(answered("go on", "You go on through the dark, and the dark goes on around you."));
   const player = await stage.play(story);
   player.context.setDefaultTimeout(120_000);
   const found: Record<string, unknown> = {};
