@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest";
 import { type Answer, Prompts } from "./prompts.ts";
+import type { JsonObject } from "./session/record.ts";
 import { Session } from "./session/session.ts";
+import { type Draft, numbered } from "./session/testing.ts";
 
 const taken: Answer = { status: 202, code: "", message: "" };
 
@@ -12,10 +14,8 @@ function setting(answer: (path: string) => Answer | Promise<Answer> = () => take
     posted.push([path, body]);
     return answer(path);
   });
-  let seq = 0;
-  const record = (kind: string, event: { [key: string]: string }): void => {
-    session.take([{ seq: ++seq, time: "2026-01-24T18:30:00Z", sessionId: "s", kind, event }]);
-  };
+  const record = (kind: string, event: JsonObject): void =>
+    void session.take(numbered([{ kind, event }], session.lastSeq));
   return { session, prompts, posted, record };
 }
 
@@ -70,9 +70,6 @@ describe("a prompt", () => {
       expect(prompts.refusal).toMatch(words);
       expect(prompts.pending).toEqual([]);
     }
-    const { prompts } = setting(() => Promise.reject(new TypeError("failed to fetch")));
-    expect(await prompts.submit("x")).toBe(false);
-    expect(prompts.refusal).toMatch(/cannot be reached/);
   });
 
   it("is ignored when empty", async () => {
@@ -98,17 +95,11 @@ describe("cancelling", () => {
   });
 
   it("keeps a prompt sent after it", async () => {
-    const session = new Session((run) => run());
-    const prompts = new Prompts(session, async () => taken);
+    const { session, prompts } = setting();
     await prompts.submit("three");
-    session.take(
-      [
-        { kind: "prompt", event: { text: "one" } },
-        { kind: "turn_ended", event: { outcome: "cancelled" } },
-        { kind: "prompt", event: { text: "two" } },
-        { kind: "turn_ended", event: { outcome: "cancelled" } },
-      ].map((one, index) => ({ ...one, seq: index + 1, time: "2026-01-24T18:30:00Z", sessionId: "s" })),
-    );
+    const cancelled: Draft = { kind: "turn_ended", event: { outcome: "cancelled" } };
+    const prompt = (text: string): Draft => ({ kind: "prompt", event: { text } });
+    session.take(numbered([prompt("one"), cancelled, prompt("two"), cancelled]));
     expect(prompts.pending).toEqual(["three"]);
     expect(prompts.busy).toBe(true);
   });

@@ -2,15 +2,12 @@
 import { describe, expect, test } from "vitest";
 import type { Asset } from "../session/session.ts";
 import type { JsonObject } from "../session/record.ts";
+import { assetOf } from "../session/testing.ts";
 import { altOf, categoryOf, fileNameOf, formatOf, captionOf, titleOf } from "./asset_words.ts";
 import { TextFile } from "./text_file.ts";
 
-function asset(mediaType: string, metadata: JsonObject = {}, path = "/tmp/x/torch.png"): Asset {
-  return {
-    seq: 7, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
-    mediaType, path, metadata,
-  };
-}
+const asset = (mediaType: string): Asset => assetOf({ mediaType });
+const picture = (metadata: JsonObject): Asset => assetOf({ metadata });
 
 describe("words", () => {
   test("the media type determines the category", () => {
@@ -22,17 +19,17 @@ describe("words", () => {
   });
 
   test("alternative text comes from the metadata, in order", () => {
-    expect(altOf(asset("image/png", { caption: "c", title: "t", description: "d", alt: "a" }))).toBe("a");
-    expect(altOf(asset("image/png", { alt: " ", title: "t" }))).toBe("t");
-    expect(altOf(asset("image/png", { alt: 3 }))).toBe("torch");
-    expect(titleOf(asset("image/png", { description: "long" }))).toBe("long");
-    expect(titleOf(asset("image/png", {}))).toBe("torch");
-    expect(captionOf(asset("image/png", { description: "long" }))).toBeUndefined();
+    expect(altOf(picture({ caption: "c", title: "t", description: "d", alt: "a" }))).toBe("a");
+    expect(altOf(picture({ alt: " ", title: "t" }))).toBe("t");
+    expect(altOf(picture({ alt: 3 }))).toBe("torch");
+    expect(titleOf(picture({ description: "long" }))).toBe("long");
+    expect(titleOf(picture({}))).toBe("torch");
+    expect(captionOf(picture({ description: "long" }))).toBeUndefined();
   });
 
   test("names", () => {
-    expect(fileNameOf(asset("image/png"))).toBe("torch.png");
-    expect(fileNameOf(asset("image/png", {}, "/"))).toBe("torch");
+    expect(fileNameOf(assetOf())).toBe("torch.png");
+    expect(fileNameOf(assetOf({ path: "/" }))).toBe("torch");
     expect(formatOf(asset("model/gltf-binary"))).toBe("GLTF-BINARY");
     expect(formatOf(asset("image/svg+xml"))).toBe("SVG");
   });

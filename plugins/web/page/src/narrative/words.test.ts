@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { announcements } from "../shell/announce.ts";
 import { readRoute, segment } from "../shell/route.ts";
-import type { EventRecord, JsonObject } from "../session/record.ts";
-import { Session } from "../session/session.ts";
+import type { JsonObject } from "../session/record.ts";
+import type { Session } from "../session/session.ts";
+import { played, stream } from "../session/testing.ts";
 import { cutAt, shortened } from "../text/shorten.ts";
 import { failureDetails, failureWords, remarkOf, toolsWords, turnDetails } from "./words.ts";
-
-function stream(name: string): EventRecord[] {
-  const text = readFileSync(new URL(`../session/streams/${name}.ndjson`, import.meta.url), "utf8");
-  return text.trim().split("\n").map((line) => JSON.parse(line) as EventRecord);
-}
-
-function sessionWith(...parts: (EventRecord[] | (Pick<EventRecord, "kind" | "event"> & Partial<EventRecord>))[]): Session {
-  const session = new Session(() => {});
-  const records = parts.flatMap((part) =>
-    Array.isArray(part) ? part : [{ seq: 0, time: "2026-01-24T18:30:00Z", sessionId: "s", ...part }],
-  );
-  session.take(records.map((record, index) => ({ ...record, seq: index + 1 })));
-  return session;
-}
 
 const prompt = { kind: "prompt", event: { text: "I pull the lever" } };
 const ended = (outcome: string, generations = 2) => ({ kind: "turn_ended", event: { outcome, generations, choices: [] } });
 
 describe("the remark of a turn", () => {
   it("is undefined for a turn without problems", () => {
-    expect(remarkOf(sessionWith(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
+    expect(remarkOf(played(prompt, stream("torch"), ended("completed")).turns[0]!)).toBeUndefined();
   });
 
   it("offers a retry after a failure, and leaves its words to the place where it happened", () => {
-    const turn = sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    const turn = played(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(remarkOf(turn)).toEqual({ words: [], retry: "I pull the lever" });
     expect(failureWords(turn, turn.plans[0]!)).toEqual(["The lever does not move."]);
     const told = turn.entries.flatMap((one) => (one.what === "narrative" ? [one.narrative.text] : one.what === "failure" ? [one.what] : []));
@@ -40,15 +26,15 @@ describe("the remark of a turn", () => {
   });
 
   it("tells the same failure once", () => {
-    const turn = sessionWith(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
+    const turn = played(prompt, stream("lever"), stream("lever"), stream("lever"), ended("fallback", 5)).turns[0]!;
     expect(turn.plans.map((plan) => failureWords(turn, plan))).toEqual([["The lever does not move."], [], []]);
     const answer = { kind: "narrative", event: { text: "The lever does not move.", source: "plan" } };
-    const answered = sessionWith(prompt, stream("lever"), answer, ended("completed")).turns[0]!;
+    const answered = played(prompt, stream("lever"), answer, ended("completed")).turns[0]!;
     expect(failureWords(answered, answered.plans[0]!)).toEqual([]);
   });
 
   it("has attempts and reasons of a failure in the details", () => {
-    const turn = sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
+    const turn = played(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!;
     expect(failureDetails(turn.plans[0]!.invocations.get("pull1")!)).toEqual([
       "failed after 2 tries",
       expect.any(String),
@@ -58,7 +44,7 @@ describe("the remark of a turn", () => {
   });
 
   it("counts all plans of a fallback, including refused ones", () => {
-    const words = (...parts: Parameters<typeof sessionWith>): string[] => turnDetails(sessionWith(...parts).turns[0]!);
+    const words = (...parts: Parameters<typeof played>): string[] => turnDetails(played(...parts).turns[0]!);
     expect(words(prompt, stream("lever"), ended("fallback", 3))).toEqual(["None of the narrator's 3 plans worked."]);
     expect(words(prompt, stream("lever"), ended("fallback", 1))).toEqual(["The narrator's plan did not work."]);
     expect(words(prompt, ended("fallback", 1))).toEqual(["The narrator's plan could not be used."]);
@@ -68,7 +54,7 @@ describe("the remark of a turn", () => {
 
   it("have what the narrator's replies took", () => {
     const words = (usage: JsonObject): string[] =>
-      turnDetails(sessionWith(prompt, { kind: "turn_ended", event: { outcome: "completed", choices: [], usage } }).turns[0]!);
+      turnDetails(played(prompt, { kind: "turn_ended", event: { outcome: "completed", choices: [], usage } }).turns[0]!);
     expect(words({ reports: 2, inputTokens: 1800, cachedTokens: 850, outputTokens: 240, cost: 0.004, currency: "EUR" })).toEqual([
       "The narrator took 1,800 tokens (850 of them cached) and wrote 240, for 0.004 EUR.",
     ]);
@@ -79,28 +65,28 @@ describe("the remark of a turn", () => {
 
   it("does not count plans that were continued", () => {
     const first = { kind: "plan_started", planId: "p", event: { plan: { continue: true } } };
-    const turn = sessionWith(prompt, first, { kind: "plan_ended", planId: "p", event: { success: true } }, stream("lever"), ended("fallback", 5)).turns[0]!;
+    const turn = played(prompt, first, { kind: "plan_ended", planId: "p", event: { success: true } }, stream("lever"), ended("fallback", 5)).turns[0]!;
     expect(turnDetails(turn)).toEqual(["The narrator could not continue: 5 further plans did not work."]);
   });
 
   it("distinguishes stopped, stopped elsewhere and timed out", () => {
-    const stopped = sessionWith(prompt, ended("cancelled")).turns[0]!;
+    const stopped = played(prompt, ended("cancelled")).turns[0]!;
     expect(remarkOf(stopped, true)?.words).toEqual(["You stopped this."]);
     expect(remarkOf(stopped, false)?.words).toEqual(["This was stopped."]);
-    expect(remarkOf(sessionWith(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long and was stopped."]);
+    expect(remarkOf(played(prompt, ended("timeout")).turns[0]!)?.words).toEqual(["This took too long and was stopped."]);
   });
 });
 
 describe("the line of a turn's tools", () => {
   it("counts tools that ran and tools that failed", () => {
-    expect(toolsWords(sessionWith(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
-    expect(toolsWords(sessionWith(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
-    expect(toolsWords(sessionWith(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
+    expect(toolsWords(played(prompt, stream("torch"), ended("completed")).turns[0]!)).toMatch(/^\d tools? ran$/);
+    expect(toolsWords(played(prompt, stream("lever"), stream("instead"), ended("completed")).turns[0]!)).toBe("2 tools ran, 1 failed");
+    expect(toolsWords(played(prompt, ended("fallback")).turns[0]!)).toBeUndefined();
   });
 
   it("counts warnings, for example about choices that are not offered", () => {
     const warning = { kind: "warning", event: { code: "NARRATIVE_CHOICE", message: "9000 beyond the first 1000" } };
-    const turn = sessionWith(prompt, stream("torch"), warning, ended("completed")).turns[0]!;
+    const turn = played(prompt, stream("torch"), warning, ended("completed")).turns[0]!;
     expect(toolsWords(turn)).toMatch(/^\d tools? ran, 1 warning$/);
     expect(turnDetails(turn)).toEqual(["9000 beyond the first 1000"]);
   });
@@ -108,7 +94,7 @@ describe("the line of a turn's tools", () => {
 
 describe("a screen reader", () => {
   it("announces new narration, pictures and choices", () => {
-    const session = sessionWith(prompt, stream("torch"), {
+    const session = played(prompt, stream("torch"), {
       kind: "turn_ended",
       event: { outcome: "completed", generations: 1, choices: ["Open", "Leave"] },
     });
@@ -132,15 +118,15 @@ describe("a screen reader", () => {
       { ...at, kind: "tool_ended", event: { state: "completed", ok: true } },
       { ...at, kind: "plan_ended", event: { success: true } },
     ];
-    expect(announcements(sessionWith(...records), 0)).toEqual([]);
-    const untold = sessionWith(...records, { kind: "turn_ended", event: { outcome: "completed", generations: 1, choices: ["Drink"] } });
+    expect(announcements(played(...records), 0)).toEqual([]);
+    const untold = played(...records, { kind: "turn_ended", event: { outcome: "completed", generations: 1, choices: ["Drink"] } });
     expect(announcements(untold, 5).map((one) => one.text)).toEqual(["A well.", "You can choose: Drink"]);
-    const told = sessionWith(...records, { kind: "narrative", event: { text: "You see a well.", source: "plan" } }, ended("completed"));
+    const told = played(...records, { kind: "narrative", event: { text: "You see a well.", source: "plan" } }, ended("completed"));
     expect(announcements(told, 0).map((one) => one.text)).toEqual(["You see a well."]);
   });
 
   it("announces that the session went to a different turn", () => {
-    const session = sessionWith({ kind: "session_moved", event: { turn: 3, narrative: "It is dark.", choices: ["Wait"] } });
+    const session = played({ kind: "session_moved", event: { turn: 3, narrative: "It is dark.", choices: ["Wait"] } });
     expect(announcements(session, 0)).toEqual([
       { text: "The story goes on from turn 3.", isStory: false },
       { text: "It is dark.", isStory: true },
@@ -150,7 +136,7 @@ describe("a screen reader", () => {
 
   it("announces the ending after the text, and only if its plan succeeds", () => {
     const end = (success: boolean, outcome: string): Session =>
-      sessionWith(
+      played(
         prompt,
         { planId: "p", kind: "plan_started", event: { plan: { metadata: { ending: "Away" } } } },
         { planId: "p", kind: "narrative", event: { text: "You go.", source: "plan" } },
@@ -163,7 +149,7 @@ describe("a screen reader", () => {
   });
 
   it("announces a failure when it happens", () => {
-    const session = sessionWith(prompt, stream("lever"));
+    const session = played(prompt, stream("lever"));
     expect(announcements(session, 2).map((one) => one.text)).toContain("The lever does not move.");
   });
 });

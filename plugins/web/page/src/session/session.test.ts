@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
 import { announcements } from "../shell/announce.ts";
 import { Session } from "./session.ts";
-
-type Draft = Pick<EventRecord, "kind" | "event"> & Partial<EventRecord>;
-
-function stream(name: string): Draft[] {
-  const text = readFileSync(new URL(`streams/${name}.ndjson`, import.meta.url), "utf8");
-  return text.trim().split("\n").map((line) => JSON.parse(line) as EventRecord);
-}
-
-function numbered(drafts: Draft[]): EventRecord[] {
-  return drafts.map((draft, index) => ({
-    time: "2026-01-24T18:30:00.250Z",
-    sessionId: "s",
-    ...draft,
-    seq: index + 1,
-  }));
-}
+import { type Draft, numbered, played, stream } from "./testing.ts";
 
 const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
 const ended = (outcome: string, generations: number, choices: string[] = []): Draft => ({
@@ -34,11 +18,16 @@ const from = (kind: string, event: JsonObject, attempt: number | null = null, pl
   toolId: "t",
   attempt,
 });
-const started = (planId = "p", generationAttempt = 1): Draft => ({
+const plan = (planId: string, members: JsonObject = {}): Draft => ({
   kind: "plan_started",
-  event: { plan: { requestId: planId, tools: [] }, generationAttempt, parentPlanId: null },
+  event: { plan: { requestId: planId, tools: [], ...members }, generationAttempt: 1, parentPlanId: null },
   planId,
 });
+const started = plan("p");
+const planEnded = (planId: string, success = true): Draft => ({ kind: "plan_ended", event: { success }, planId });
+const tell = (text: string, planId = "p"): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId });
+const choice = (choices: string[], prompt?: string): Draft =>
+  from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { choices, ...(prompt === undefined ? {} : { prompt }) } }, 1);
 
 const replanned = numbered([
   prompt("I pull the lever"),
@@ -50,13 +39,6 @@ const replanned = numbered([
   ended("completed", 1, ["Open", "Leave"]),
 ]);
 
-function taken(records: EventRecord[]): Session {
-  const session = new Session(() => {});
-  session.open({ sessionId: "s", title: "T", last: records.length, state: {} });
-  session.take(records);
-  return session;
-}
-
 // Everything that a view can see, except the version.
 function seen(session: Session): unknown {
   const { version: _version, ...rest } = session;
@@ -67,16 +49,14 @@ function seen(session: Session): unknown {
 }
 
 describe("tools invoked by a narrator before its reply", () => {
-  const session = taken(
-    numbered([
-      prompt("I think"),
-      { kind: "plan_started", event: { plan: { requestId: "p", tools: [] }, generationAttempt: 1, parentPlanId: null, open: true }, planId: "p" },
-      from("tool_pending", { toolPath: "tools/t", dependencies: [], line: 4 }),
-      from("tool_started", { toolPath: "tools/t", line: 4 }),
-      from("tool_ended", { state: "completed", ok: true, executionTime: 1, retryCount: 0 }),
-      started("answer"),
-      ended("completed", 1),
-    ]),
+  const session = played(
+    prompt("I think"),
+    { kind: "plan_started", event: { plan: {}, open: true }, planId: "p" },
+    from("tool_pending", { toolPath: "tools/t", dependencies: [], line: 4 }),
+    from("tool_started", { toolPath: "tools/t", line: 4 }),
+    from("tool_ended", { state: "completed", ok: true, executionTime: 1, retryCount: 0 }),
+    plan("answer"),
+    ended("completed", 1),
   );
 
   it("belong to their own plan, with lines of the script", () => {
@@ -97,20 +77,13 @@ function continued(summaries: string[], ...rest: Draft[]): Draft[] {
     plan("p", { narrative: "You look.", continue: true }),
     tell("You look.", "p"),
     ...tools,
-    { kind: "plan_ended", event: { success: true }, planId: "p" },
+    planEnded("p"),
     ...rest,
   ];
 }
-const plan = (planId: string, members: JsonObject = {}): Draft => ({
-  kind: "plan_started",
-  event: { plan: { requestId: planId, tools: [], ...members }, generationAttempt: 1, parentPlanId: null },
-  planId,
-});
-const planEnded = (planId: string, success = true): Draft => ({ kind: "plan_ended", event: { success }, planId });
-const tell = (text: string, planId: string): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId });
 
 describe("a continued turn", () => {
-  const told = (...drafts: Draft[]): string[] => taken(numbered(drafts)).turns[0]!.entries.flatMap((one) => (one.what === "narrative" ? [one.narrative.text] : one.what === "failure" ? ["(failure)"] : []));
+  const told = (...drafts: Draft[]): string[] => played(drafts).turns[0]!.entries.flatMap((one) => (one.what === "narrative" ? [one.narrative.text] : one.what === "failure" ? ["(failure)"] : []));
 
   it("does not tell the summaries of tools if a narrative follows", () => {
     const drafts = continued(["Two doors."], plan("q", { narrative: "You see two doors." }), tell("You see two doors.", "q"), planEnded("q"), ended("completed", 1));
@@ -121,7 +94,7 @@ describe("a continued turn", () => {
     const drafts = continued(["Two doors.", "A well."], plan("q"), planEnded("q"));
     expect(told(...drafts)).toEqual(["You look."]);
     expect(told(...drafts, ended("completed", 1))).toEqual(["You look.", "Two doors.\n\nA well."]);
-    const lost = taken(numbered(drafts));
+    const lost = played(drafts);
     lost.markLost(5);
     expect(lost.turns[0]!.narratives.at(-1)?.text).toBe("Two doors.\n\nA well.");
   });
@@ -141,37 +114,36 @@ describe("a continued turn", () => {
   });
 
   it("knows which plan continues which", () => {
-    const [first, second, third] = taken(numbered(continued([], plan("q"), planEnded("q", false), plan("r"), planEnded("r"), ended("completed", 2)))).turns[0]!.plans;
+    const [first, second, third] = played(continued([], plan("q"), planEnded("q", false), plan("r"), planEnded("r"), ended("completed", 2))).turns[0]!.plans;
     expect([first!.continues, second!.continues, third!.continues]).toEqual([undefined, first, first]);
-    const replan = taken(numbered([prompt("x"), plan("p", { continue: true }), planEnded("p", false), plan("q")])).turns[0]!.plans[1]!;
+    const replan = played(prompt("x"), plan("p", { continue: true }), planEnded("p", false), plan("q")).turns[0]!.plans[1]!;
     expect(replan.continues).toBeUndefined();
   });
 
   it("keeps the question of its choices", () => {
-    const offer: Draft = from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { prompt: "Which door?", choices: ["Left"] } }, 1);
     const drafts = continued([], plan("q"), planEnded("q"), ended("completed", 1, ["Left", "Back"]));
-    drafts.splice(3, 0, offer);
-    expect(taken(numbered(drafts)).turns[0]!.choices).toMatchObject({ prompt: "Which door?", choices: ["Left", "Back"] });
+    drafts.splice(3, 0, choice(["Left"], "Which door?"));
+    expect(played(drafts).turns[0]!.choices).toMatchObject({ prompt: "Which door?", choices: ["Left", "Back"] });
   });
 
   it("is the same however its records are batched", () => {
     const records = numbered(continued(["A well."], plan("q"), planEnded("q"), ended("completed", 1, ["Left"])));
-    const one = taken([]);
+    const one = played();
     for (const record of records) one.take([record]);
-    expect(one.turns[0]!.narratives).toEqual(taken(records).turns[0]!.narratives);
+    expect(one.turns[0]!.narratives).toEqual(played(records).turns[0]!.narratives);
   });
 });
 
 describe("choices", () => {
   it("of a plan of the host are offered when it has succeeded", () => {
     const offered = (success: boolean): string[] | undefined =>
-      taken(numbered([plan("p", { choices: ["Left", "Right"] }), planEnded("p", success)])).turns[0]!.choices?.choices;
+      played(plan("p", { choices: ["Left", "Right"] }), planEnded("p", success)).turns[0]!.choices?.choices;
     expect(offered(true)).toEqual(["Left", "Right"]);
     expect(offered(false)).toBeUndefined();
   });
 
   it("and narrative of a turn that the session went to are shown", () => {
-    const session = taken(numbered([prompt("x"), ended("completed", 1, ["A"]), { kind: "session_moved", event: { turn: 1, narrative: "It is dark.", choices: ["B"] } }]));
+    const session = played(prompt("x"), ended("completed", 1, ["A"]), { kind: "session_moved", event: { turn: 1, narrative: "It is dark.", choices: ["B"] } });
     const last = session.turns.at(-1)!;
     expect([last.prompt, last.outcome, last.narratives.map((one) => one.text), last.choices?.choices]).toEqual([undefined, "completed", ["It is dark."], ["B"]]);
     expect(session.busy).toBe(false);
@@ -179,7 +151,7 @@ describe("choices", () => {
 });
 
 describe("a turn", () => {
-  const session = taken(replanned);
+  const session = played(replanned);
 
   it("begins with its prompt and ends with turn_ended", () => {
     expect(session.turns.map((turn) => [turn.prompt?.text, turn.outcome, turn.generations])).toEqual([
@@ -207,76 +179,59 @@ describe("a turn", () => {
 
   it("takes its choices from turn_ended", () => {
     expect(session.turns[1]!.choices?.choices).toEqual(["Open", "Leave"]);
-    const none = taken(numbered([prompt("x"), ...stream("torch"), ended("completed", 1, [])]));
+    const none = played(prompt("x"), ...stream("torch"), ended("completed", 1, []));
     expect(none.turns[0]!.choices).toBeUndefined();
   });
 
   it("joins the choices of a plan without duplicates", () => {
-    const offer = (choices: string[], prompt?: string): Draft =>
-      from("tool_event", { type: "ui_event", event: "narrative_choice", payload: { choices, ...(prompt === undefined ? {} : { prompt }) } }, 1);
-    const running = taken(numbered([prompt("x"), started(), offer(["Fight", ""], "What now?"), offer(["Flee", "Fight"])]));
+    const running = played(prompt("x"), started, choice(["Fight", ""], "What now?"), choice(["Flee", "Fight"]));
     expect(running.turns[0]!.choices).toMatchObject({ choices: ["Fight", "Flee"], prompt: "What now?" });
   });
 
-  it("has one placeholder for an event repeated by a retry", () => {
+  it("has the placeholders of the latest attempt only", () => {
     const placeholder = (attempt: number, event = "map"): Draft =>
       from("ui_placeholder", { event, payload: { attempt } }, attempt);
-    const tried = taken(numbered([prompt("x"), started(), placeholder(1), placeholder(1, "sound"), placeholder(2), placeholder(3)]));
+    const tried = played(prompt("x"), started, placeholder(1), placeholder(1, "sound"), placeholder(2), placeholder(3), placeholder(3));
     const [turn] = tried.turns;
     expect(turn!.placeholders.map((one) => [one.event, one.payload])).toEqual([
       ["sound", { attempt: 1 }],
+      // An attempt may send an event twice.
+      ["map", { attempt: 3 }],
       ["map", { attempt: 3 }],
     ]);
-    expect(turn!.entries.filter((one) => one.what === "placeholder").length).toBe(2);
+    expect(turn!.entries.filter((one) => one.what === "placeholder").length).toBe(3);
   });
 
   it("is busy until turn_ended", () => {
-    const running = taken(numbered([prompt("x"), ...stream("torch")]));
+    const running = played(prompt("x"), ...stream("torch"));
     expect(running.busy).toBe(true);
     expect(running.turns[0]!.outcome).toBeUndefined();
   });
 
   it("is lost when the game ends", () => {
-    const running = taken(numbered([prompt("x"), started()]));
+    const running = played(prompt("x"), started);
     const before = running.turns[0]!.revision;
     running.markLost(5);
     expect(running.busy).toBe(false);
     expect(running.turns[0]).toMatchObject({ outcome: "lost", ended: 5 });
     expect(running.turns[0]!.revision).toBeGreaterThan(before);
-    const over = taken(replanned);
+    const over = played(replanned);
     over.markLost(5);
     expect(over.turns.at(-1)!.outcome).toBe("completed");
   });
 
   it("ends with its plan if it has no prompt", () => {
-    const direct = taken(numbered([...stream("lever"), ...stream("torch")]));
+    const direct = played(...stream("lever"), ...stream("torch"));
     expect(direct.turns.map((turn) => [turn.prompt, turn.outcome])).toEqual([
       [undefined, "failed"],
       [undefined, "completed"],
     ]);
   });
-
-  it("may be cancelled in the middle of a plan", () => {
-    const cancelled = taken(
-      numbered([
-        prompt("x"),
-        started(),
-        from("tool_started", { toolPath: "tools/t" }),
-        from("attempt_started", { attempt: 1 }, 1),
-        from("attempt_ended", { attempt: 1, state: "failed", code: "CANCELLED", signal: 15 }, 1),
-        from("tool_ended", { state: "failed", ok: false, executionTime: 5, retryCount: 0, errorCode: "CANCELLED" }),
-        { kind: "plan_ended", event: { success: false, executionTime: 5, failedTools: ["t"], canReplan: false }, planId: "p" },
-        ended("cancelled", 1),
-      ]),
-    );
-    expect(cancelled.turns[0]!.outcome).toBe("cancelled");
-    expect(cancelled.busy).toBe(false);
-  });
 });
 
 describe("an invocation", () => {
   it("has attempts, retries and errors", () => {
-    const session = taken(replanned);
+    const session = played(replanned);
     const plan = session.turns[0]!.plans[0]!;
     const lever = plan.invocations.get("pull1")!;
     expect(lever).toMatchObject({
@@ -300,7 +255,7 @@ describe("an invocation", () => {
   it("is pending, running, retrying, running, completed", () => {
     const session = new Session(() => {});
     const states = numbered([
-      started(),
+      started,
       from("tool_pending", { toolPath: "tools/t.py", dependencies: [] }),
       from("tool_started", { toolPath: "tools/t.py" }),
       from("attempt_started", { attempt: 1 }, 1),
@@ -319,7 +274,7 @@ describe("an invocation", () => {
     const session = new Session(() => {});
     const log = (progress: number, attempt: number): Draft =>
       from("tool_event", { version: "0", type: "log", level: "info", message: "m", fields: { progress } }, attempt);
-    const shown = numbered([started(), log(0.5, 1), log(7, 1), log(-1, 1), log(1, 1), log(0, 2)]).map((record) => {
+    const shown = numbered([started, log(0.5, 1), log(7, 1), log(-1, 1), log(1, 1), log(0, 2)]).map((record) => {
       session.take([record]);
       return session.plans.get("p#1")?.invocations.get("t")?.progress;
     });
@@ -332,15 +287,13 @@ describe("assets", () => {
     from("tool_event", { version: "0", type: "asset", assetId, kind: "image", mediaType: "image/png", path: "/x" }, attempt);
 
   it("of a later attempt replace earlier ones unless refused", () => {
-    const session = taken(
-      numbered([
-        started(),
-        asset("a", 1),
-        asset("b", 1),
-        asset("a", 2),
-        asset("b", 2),
-        from("asset_refused", { assetId: "b", code: "ASSET_UNREADABLE", message: "no" }, 2),
-      ]),
+    const session = played(
+      started,
+      asset("a", 1),
+      asset("b", 1),
+      asset("a", 2),
+      asset("b", 2),
+      from("asset_refused", { assetId: "b", code: "ASSET_UNREADABLE", message: "no" }, 2),
     );
     expect(session.assets.map((one) => [one.assetId, one.attempt, one.replaced?.attempt, one.refused?.code])).toEqual([
       ["a", 1, 2, undefined],
@@ -351,13 +304,11 @@ describe("assets", () => {
   });
 
   it("keep the first if a duplicate in one attempt is refused", () => {
-    const session = taken(
-      numbered([
-        started(),
-        asset("a", 1),
-        asset("a", 1),
-        from("asset_refused", { assetId: "a", code: "ASSET_DUPLICATE", message: "no" }, 1),
-      ]),
+    const session = played(
+      started,
+      asset("a", 1),
+      asset("a", 1),
+      from("asset_refused", { assetId: "a", code: "ASSET_DUPLICATE", message: "no" }, 1),
     );
     expect(session.assets.map((one) => [one.replaced, one.refused?.code])).toEqual([
       [undefined, undefined],
@@ -368,13 +319,11 @@ describe("assets", () => {
 
 describe("patches", () => {
   it("name their author: tool, plugin or host", () => {
-    const session = taken(
-      numbered([
-        started(),
-        from("tool_event", { version: "0", type: "state_patch", patch: { a: 1 } }, 1),
-        { kind: "state_patched", event: { patch: { b: 2 }, by: "" } },
-        { kind: "state_patched", event: { patch: { c: 3 }, by: "example.clock" } },
-      ]),
+    const session = played(
+      started,
+      from("tool_event", { version: "0", type: "state_patch", patch: { a: 1 } }, 1),
+      { kind: "state_patched", event: { patch: { b: 2 }, by: "" } },
+      { kind: "state_patched", event: { patch: { c: 3 }, by: "example.clock" } },
     );
     expect(session.patches.map((one) => [one.toolId, one.by, one.patch])).toEqual([
       ["t", undefined, { a: 1 }],
@@ -391,7 +340,7 @@ describe("a story that is reloaded", () => {
   });
 
   it("has a new title and opening", () => {
-    const session = taken(numbered([reloaded([])]));
+    const session = played(reloaded([]));
     expect([session.title, session.opening]).toEqual(["The Road", { text: "A road.", choices: ["Go"] }]);
     expect(session.storyFaults).toEqual([]);
   });
@@ -399,7 +348,7 @@ describe("a story that is reloaded", () => {
   it("shows its faults until a change without one", () => {
     const fault = { file: "prompts.json", line: 3, column: 7, pointer: "", rule: "json-syntax", message: "a , is missing" };
     const records = numbered([reloaded([fault, { rule: "story-folder", message: "gone" }]), reloaded([])]);
-    const session = taken(records.slice(0, 1));
+    const session = played(records.slice(0, 1));
     expect(session.storyFaults).toEqual([
       { place: "prompts.json:3:7", message: "a , is missing" },
       { place: "", message: "gone" },
@@ -411,29 +360,28 @@ describe("a story that is reloaded", () => {
 
 describe("a narrative that is told in pieces", () => {
   const piece = (text: string): Draft => ({ kind: "narrative_delta", event: { text } });
-  const whole = (text: string): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId: "p" });
   const told = (session: Session): unknown => session.turns[0]!.narratives.map((one) => [one.text, one.pieces]);
   const spoken = (records: Draft[]): string[] =>
-    announcements(taken(numbered([prompt("x"), ...records])), 0).map((one) => one.text);
+    announcements(played(prompt("x"), ...records), 0).map((one) => one.text);
 
   it("grows, and is whole when its plan starts", () => {
-    const records = numbered([prompt("x"), piece("The door "), piece("creaks."), started(), whole("The door creaks.")]);
-    expect(told(taken(records.slice(0, 2)))).toEqual([["The door ", "open"]]);
-    expect(told(taken(records.slice(0, 3)))).toEqual([["The door creaks.", "open"]]);
-    expect(told(taken(records))).toEqual([["The door creaks.", "whole"]]);
+    const records = numbered([prompt("x"), piece("The door "), piece("creaks."), started, tell("The door creaks.")]);
+    expect(told(played(records.slice(0, 2)))).toEqual([["The door ", "open"]]);
+    expect(told(played(records.slice(0, 3)))).toEqual([["The door creaks.", "open"]]);
+    expect(told(played(records))).toEqual([["The door creaks.", "whole"]]);
   });
 
   it("has the words of its plan if they differ", () => {
-    expect(told(taken(numbered([prompt("x"), piece("A door."), started(), whole("A gate.")])))).toEqual([["A gate.", "whole"]]);
+    expect(told(played(prompt("x"), piece("A door."), started, tell("A gate.")))).toEqual([["A gate.", "whole"]]);
   });
 
   it("stays, marked, if it is retracted", () => {
     const retracted: Draft = { kind: "narrative_retracted", event: {} };
-    expect(told(taken(numbered([prompt("x"), piece("One."), retracted, piece("Two")])))).toEqual([
+    expect(told(played(prompt("x"), piece("One."), retracted, piece("Two")))).toEqual([
       ["One.", "retracted"],
       ["Two", "open"],
     ]);
-    expect(spoken([piece("A door. And"), retracted, piece("A gate"), started(), whole("A gate.")])).toEqual([
+    expect(spoken([piece("A door. And"), retracted, piece("A gate"), started, tell("A gate.")])).toEqual([
       "A door.",
       "The narrator takes that back.",
       "A gate.",
@@ -446,15 +394,15 @@ describe("a narrative that is told in pieces", () => {
       "“Who’s there?”",
       "she asks.",
     ]);
-    expect(spoken([piece("It is 3.5 m. Yes"), started(), whole("It is 3.5 m. Yes.")])).toEqual(["It is 3.5 m.", "Yes."]);
-    expect(spoken([piece("A door. "), started(), whole("A gate.")])).toEqual(["A door.", "A gate."]);
-    expect(spoken([piece("A door.\n"), started(), whole("A door.")])).toEqual(["A door."]);
+    expect(spoken([piece("It is 3.5 m. Yes"), started, tell("It is 3.5 m. Yes.")])).toEqual(["It is 3.5 m.", "Yes."]);
+    expect(spoken([piece("A door. "), started, tell("A gate.")])).toEqual(["A door.", "A gate."]);
+    expect(spoken([piece("A door.\n"), started, tell("A door.")])).toEqual(["A door."]);
   });
 });
 
 describe("records", () => {
   it("give the same session however they are batched", () => {
-    const whole = seen(taken(replanned));
+    const whole = seen(played(replanned));
     fc.assert(
       fc.property(fc.array(fc.nat(replanned.length)), (cuts) => {
         const session = new Session(() => {});
@@ -506,7 +454,7 @@ describe("records", () => {
         ),
         (drafts) => {
           const records = numbered(drafts as Draft[]);
-          expect(taken(records).lastSeq).toBe(records.length);
+          expect(played(records).lastSeq).toBe(records.length);
         },
       ),
       { numRuns: 300 },
@@ -546,7 +494,7 @@ describe("100,000 events", () => {
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     const session = new Session(() => {});
-    session.take(numbered([started()]));
+    session.take(numbered([started]));
     const began = performance.now();
     for (let index = 0; index < text.length; index += 200) {
       session.take(text.slice(index, index + 200).map((line) => JSON.parse(line) as EventRecord));

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, test } from "vitest";
 import { Session } from "../session/session.ts";
-import type { EventRecord, JsonObject } from "../session/record.ts";
+import type { JsonObject } from "../session/record.ts";
+import { numbered } from "../session/testing.ts";
 import { afterWhat, elapsed, planState, share, stateIcon, statusLine, turnOutcome, turnState } from "./status.ts";
 
 const begun = Date.parse("2026-01-01T00:00:00Z");
 
 function session(...events: [kind: string, event: JsonObject, attempt?: number][]): Session {
   const made = new Session((run) => run());
-  made.take(
-    events.map(([kind, event, attempt], index): EventRecord => ({
-      seq: index + 1,
+  made.take(numbered(
+    events.map(([kind, event, attempt], index) => ({
       time: new Date(begun + index * 100).toISOString(),
-      sessionId: "s",
       planId: kind === "prompt" || kind === "turn_ended" ? null : "p",
       toolId: kind.startsWith("plan_") || kind === "prompt" || kind === "turn_ended" ? null : "pull",
       attempt: attempt ?? null,
       kind,
       event,
     })),
-  );
+  ));
   return made;
 }
 
@@ -78,28 +77,19 @@ test("stopped tools, plans and turns have not failed", () => {
   expect(planState(plan)).toBe("stopped");
   expect(turnState(made.turns[0]!)).toBe("stopped");
   expect(turnOutcome(made.turns[0]!)).toBe("stopped");
+  expect(made.busy).toBe(false);
   expect(new Set([stateIcon("stopped"), stateIcon("failed"), stateIcon("skipped")]).size).toBe(3);
 });
 
-test("a turn that ended with the fallback is not completed", () => {
+test.each([
+  ["the fallback is not completed", false, "failed", "narrated", "narration only"],
+  ["a failed tool that is not required is mixed", true, "mixed", "mixed", "partly completed"],
+])("a turn that ended with %s", (_name, success, ofPlan, ofTurn, words) => {
   const made = session(
     ...opening,
     ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],
-    ["plan_ended", { success: false, executionTime: 60, failedTools: ["pull"], canReplan: true }],
-    ["turn_ended", { outcome: "completed", generations: 2 }],
-  );
-  expect(turnState(made.turns[0]!)).toBe("narrated");
-  expect(turnOutcome(made.turns[0]!)).toBe("narration only");
-});
-
-test("turns and plans with a failed tool are mixed", () => {
-  const made = session(
-    ...opening,
-    ["tool_ended", { state: "failed", ok: false, executionTime: 50, retryCount: 0, errorCode: "TOOL_FAILED" }],
-    ["plan_ended", { success: true, executionTime: 60, failedTools: ["pull"], canReplan: false }],
+    ["plan_ended", { success, executionTime: 60, failedTools: ["pull"], canReplan: !success }],
     ["turn_ended", { outcome: "completed", generations: 1 }],
   );
-  expect(planState(made.plans.get("p#1")!)).toBe("mixed");
-  expect(turnState(made.turns[0]!)).toBe("mixed");
-  expect(turnOutcome(made.turns[0]!)).toBe("partly completed");
+  expect([planState(made.plans.get("p#1")!), turnState(made.turns[0]!), turnOutcome(made.turns[0]!)]).toEqual([ofPlan, ofTurn, words]);
 });

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // @vitest-environment happy-dom
 import { beforeEach, expect, it } from "vitest";
-import { Prompts } from "../prompts.ts";
 import type { JsonObject } from "../session/record.ts";
 import { Session } from "../session/session.ts";
+import { numbered } from "../session/testing.ts";
 import type { ToolsView } from "./tools_view.ts";
 import "./tools_view.ts";
 
 let session: Session;
-let posted: string[];
 let view: ToolsView;
 
 const settled = async (): Promise<void> => {
@@ -16,7 +15,7 @@ const settled = async (): Promise<void> => {
 };
 
 function take(kind: string, event: JsonObject, planId: string | null = null): void {
-  session.take([{ seq: session.lastSeq + 1, time: "2026-01-24T18:30:00Z", sessionId: "s", planId, kind, event }]);
+  session.take(numbered([{ planId, kind, event }], session.lastSeq));
 }
 
 // A turn whose plan has only a narrative.
@@ -33,30 +32,12 @@ beforeEach(async () => {
   document.body.textContent = "";
   session = new Session((run) => run());
   session.open({ sessionId: "s", title: "T", last: 0, state: {} });
-  posted = [];
-  const prompts = new Prompts(session, (path) => {
-    posted.push(path);
-    return Promise.resolve({ status: 202, code: "", message: "" });
-  });
   view = document.createElement("narratoria-tools");
   // The test environment has no layout.
   view.getClientRects = () => [{}] as unknown as DOMRectList;
-  Object.assign(view, { session, prompts, path: [] });
+  Object.assign(view, { session, path: [] });
   document.body.append(view);
   await settled();
-});
-
-it("has a stop button only while a turn runs", async () => {
-  tell("one");
-  await settled();
-  expect(all(".stop")).toEqual([]);
-  take("prompt", { text: "two" });
-  await settled();
-  all(".stop")[0]!.click();
-  expect(posted).toEqual(["/api/cancel"]);
-  take("turn_ended", { outcome: "cancelled", generations: 1, choices: [] });
-  await settled();
-  expect(all(".stop")).toEqual([]);
 });
 
 it("says which plan continues which", async () => {
