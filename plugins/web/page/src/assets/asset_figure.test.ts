@@ -7,7 +7,7 @@ import type { AssetFigure, AssetSize } from "./asset_figure.ts";
 import "./asset_figure.ts";
 
 async function drawn(asset: Asset, size: AssetSize): Promise<AssetFigure> {
-  const figure = document.createElement("narratoria-asset");
+  const figure = document.createElement("narratoria-asset") as AssetFigure;
   Object.assign(figure, { asset, size });
   document.body.replaceChildren(figure);
   await figure.updateComplete;

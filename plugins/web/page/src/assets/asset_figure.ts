@@ -483,9 +483,3 @@ export class AssetFigure extends LitElement {
     if (this.file === file) ++this.pieces;
   }
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-asset": AssetFigure;
-  }
-}

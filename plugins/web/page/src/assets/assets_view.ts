@@ -524,9 +524,3 @@ export class AssetsView extends SessionView {
     this.renderRoot.querySelector<HTMLElement>(`a[data-index="${index}"]`)?.focus({ preventScroll: true });
   }
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-assets": AssetsView;
-  }
-}

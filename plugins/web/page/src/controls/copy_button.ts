@@ -47,9 +47,3 @@ export class CopyButton extends LitElement {
     setTimeout(() => (this.outcome = ""), 2000);
   }
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-copy": CopyButton;
-  }
-}

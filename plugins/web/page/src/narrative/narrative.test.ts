@@ -68,7 +68,7 @@ beforeEach(async () => {
     posted.push(`${path} ${body ?? ""}`);
     return Promise.resolve({ status: 202, code: "", message: "" });
   });
-  view = document.createElement("narratoria-narrative");
+  view = document.createElement("narratoria-narrative") as LitElement;
   Object.assign(view, { session, prompts, reading });
   document.body.append(view);
   await settled();
@@ -80,7 +80,7 @@ describe("the story", () => {
     const link = document.body.appendChild(document.createElement("button"));
     link.focus();
     view.remove();
-    view = Object.assign(document.createElement("narratoria-narrative"), { session, prompts });
+    view = Object.assign(document.createElement("narratoria-narrative") as LitElement, { session, prompts });
     document.body.append(view);
     await settled();
     expect(input()).toBeDefined();

@@ -499,7 +499,7 @@ export class NarrativeView extends LitElement {
     const words = session.busy || !session.caughtUp ? undefined : this.prompts?.pending[0];
     if (words === undefined) return nothing;
     const turn = blankTurn(-1, 0, 0);
-    turn.prompt = { seq: 0, text: words, time: 0 };
+    turn.prompt = { text: words };
     return html`<narratoria-turn .turn=${turn} .language=${session.language}></narratoria-turn>`;
   }
 
@@ -669,10 +669,4 @@ function chaptersOf(turns: Turn[], first: number): Chapter[] {
 
 function titleOf(session: Session): string {
   return session.title === "" ? "A story" : shortened(session.title, 200);
-}
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-narrative": NarrativeView;
-  }
 }

@@ -140,7 +140,6 @@ export class TurnView extends LitElement {
         overflow-wrap: anywhere;
       }
 
-      figure,
       narratoria-asset {
         display: block;
         margin: 0 0 1.25em;

@@ -13,7 +13,6 @@ export function blankTurn(index: number, seq: number, started: number): Turn {
     untold: [],
     plans: [],
     assets: [],
-    placeholders: [],
     warnings: [],
     entries: [],
     choices: undefined,

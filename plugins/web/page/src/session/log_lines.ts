@@ -55,10 +55,6 @@ export class LogLines {
     return levels[this.#levels[index] ?? 1] ?? "info";
   }
 
-  messageAt(index: number): string {
-    return this.#messages[index] ?? "";
-  }
-
   *[Symbol.iterator](): IterableIterator<LogLine> {
     for (let index = 0; index < this.#length; ++index) yield this.at(index)!;
   }

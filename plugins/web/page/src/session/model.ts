@@ -27,8 +27,6 @@ export interface Attempt {
 
 // An `error` event of the tool itself.
 export interface ToolError {
-  seq: number;
-  time: number;
   attempt: number;
   code: string;
   message: string;
@@ -58,7 +56,6 @@ export interface Invocation {
   errorCode: string | undefined;
   stderr: string | undefined;
   executionTime: number | undefined;
-  retryCount: number;
   pendingSince: number;
   started: number | undefined;
   ended: number | undefined;
@@ -68,14 +65,9 @@ export interface Invocation {
 // One execution of a plan. A host may run the same plan again.
 export interface PlanRun {
   key: string;
-  planId: string;
-  // From 1.
-  execution: number;
   plan: JsonObject;
   // The narrator adds invocations one by one while it generates its reply.
   isOpen: boolean;
-  generationAttempt: number;
-  parentPlanId: string | null;
   // "continue": after success the narrator is asked for the next plan of the turn.
   isContinued: boolean;
   // The plan of the turn that this one continues.
@@ -83,7 +75,6 @@ export interface PlanRun {
   started: number;
   ended: number | undefined;
   success: boolean | undefined;
-  canReplan: boolean;
   failedTools: string[];
   executionTime: number | undefined;
   // In the plan's order.
@@ -94,11 +85,7 @@ export interface PlanRun {
 
 export interface Narrative {
   seq: number;
-  time: number;
-  planKey: string | undefined;
   text: string;
-  // "tool" for summaries of tools, otherwise the record's source.
-  source: string;
   // The narrator told it in pieces, and may be telling it still. "retracted": no plan followed.
   pieces?: "open" | "whole" | "retracted";
   // What a screen reader says, with the record that completed it: sentence by sentence while it is told in pieces.
@@ -115,9 +102,7 @@ export interface Usage {
 }
 
 export interface Choices {
-  seq: number;
   planKey: string | undefined;
-  toolId: string | undefined;
   prompt: string | undefined;
   choices: string[];
 }
@@ -126,7 +111,6 @@ export interface Asset {
   seq: number;
   time: number;
   planKey: string | undefined;
-  planId: string;
   toolId: string;
   attempt: number;
   assetId: string;
@@ -137,13 +121,10 @@ export interface Asset {
   refused?: { code: string; message: string };
   // The later asset with the same name that replaced this one.
   replaced?: Asset;
-  // No plugin can show it (`asset_placeholder`).
-  unsupported?: true;
 }
 
 export interface UiPlaceholder {
   seq: number;
-  time: number;
   planKey: string | undefined;
   toolId: string | undefined;
   attempt: number | undefined;
@@ -152,29 +133,19 @@ export interface UiPlaceholder {
 }
 
 export interface Warning {
-  seq: number;
-  time: number;
-  planId: string | undefined;
   toolId: string | undefined;
-  code: string;
   message: string;
 }
 
 export interface Conflict {
-  seq: number;
-  time: number;
-  planId: string | undefined;
   path: string;
   tools: string[];
 }
 
 export interface Patch {
-  seq: number;
   time: number;
   planKey: string | undefined;
-  planId: string | undefined;
   toolId: string | undefined;
-  attempt: number | undefined;
   // The author of a patch that is not from a tool: "" is the host, otherwise a plugin's id.
   by: string | undefined;
   patch: JsonObject;
@@ -209,7 +180,7 @@ export interface Turn {
   // From 0.
   index: number;
   // undefined if the host ran a plan without a prompt.
-  prompt: { seq: number; text: string; time: number } | undefined;
+  prompt: { text: string } | undefined;
   // The turn of the store, 0 for the beginning, that the host made the session go to. This turn repeats its end.
   movedTo: number | undefined;
   started: number;
@@ -220,7 +191,6 @@ export interface Turn {
   usage?: Usage;
   plans: PlanRun[];
   assets: Asset[];
-  placeholders: UiPlaceholder[];
   warnings: Warning[];
   entries: TurnEntry[];
   // The latest choices; final once the turn has ended.

@@ -18,7 +18,6 @@ import type {
   StoryFault,
   Turn,
   UiPlaceholder,
-  Warning,
 } from "./model.ts";
 import {
   type EventRecord,
@@ -75,11 +74,11 @@ export class Session {
   readonly assets: Asset[] = [];
   readonly patches: Patch[] = [];
   readonly conflicts: Conflict[] = [];
-  readonly warnings: Warning[] = [];
 
   #last: number | undefined;
   // The latest execution of each plan, by plan id. Records refer to it.
   #latest = new Map<string, PlanRun>();
+  #executions = new Map<string, number>();
   // The current asset by plan execution, tool and name; and the asset that each one replaced.
   #standing = new Map<string, Asset>();
   #replaced = new WeakMap<Asset, Asset>();
@@ -158,7 +157,7 @@ export class Session {
     switch (record.kind) {
       case "tool_event": return this.#toolEvent(record, time);
       case "prompt": return this.#prompt(record, time);
-      case "narrative": return this.#narrative(record, time, textOf(record.event, "text") ?? "", textOf(record.event, "source") ?? "");
+      case "narrative": return this.#narrative(record, time, textOf(record.event, "text") ?? "");
       case "narrative_delta": return this.#narrativeDelta(record, time, textOf(record.event, "text") ?? "");
       case "narrative_retracted": return this.#narrativeRetracted(record, time);
       case "plan_started": return this.#planStarted(record, time);
@@ -169,11 +168,10 @@ export class Session {
       case "attempt_started": return void this.#attempt(record, time);
       case "attempt_ended": return this.#attemptEnded(record, time);
       case "asset_refused": return this.#assetRefused(record);
-      case "asset_placeholder": return this.#assetPlaceholder(record);
       case "ui_placeholder": return this.#uiPlaceholder(record, time);
       case "state_patched": return this.#patch(record, time, textOf(record.event, "by") ?? "");
-      case "state_conflict": return this.#conflict(record, time);
-      case "warning": return this.#warning(record, time);
+      case "state_conflict": return this.#conflict(record);
+      case "warning": return this.#warning(record);
       case "story_reloaded": return this.#storyReloaded(record);
       case "turn_ended": return this.#turnEnded(record, time);
       case "session_moved": return this.#sessionMoved(record, time);
@@ -186,7 +184,7 @@ export class Session {
     const before = this.running;
     if (before !== undefined) endTurn(before, "completed", record.seq, time);
     const turn = this.#newTurn(record, time);
-    turn.prompt = { seq: record.seq, text: textOf(record.event, "text") ?? "", time };
+    turn.prompt = { text: textOf(record.event, "text") ?? "" };
   }
 
   #newTurn(record: EventRecord, time: number): Turn {
@@ -202,19 +200,15 @@ export class Session {
     return turn;
   }
 
-  #narrative(record: EventRecord, time: number, text: string, source: string): void {
+  #narrative(record: EventRecord, time: number, text: string): void {
     const turn = this.#turnOf(record, time);
     turn.untold = [];
-    const planKey = this.#planOf(record)?.key;
     const open = openNarrative(turn);
-    if (open === undefined) {
-      addNarrative(turn, { seq: record.seq, time, planKey, text, source });
-      return;
-    }
+    if (open === undefined) return addNarrative(turn, record.seq, text);
     // A plan's narrative may be trimmed.
     const isSpoken = text.startsWith(open.text.trimEnd());
     const rest = isSpoken ? text.slice(spokenLength(open)) : text;
-    Object.assign(open, { text, planKey, source, pieces: "whole" });
+    Object.assign(open, { text, pieces: "whole" });
     if (rest.trim() !== "") open.spoken.push({ seq: record.seq, text: rest });
   }
 
@@ -222,7 +216,7 @@ export class Session {
     const turn = this.#turnOf(record, time);
     let open = openNarrative(turn);
     if (open === undefined) {
-      open = { seq: record.seq, time, planKey: undefined, text: "", source: "plan", pieces: "open", spoken: [] };
+      open = { seq: record.seq, text: "", pieces: "open", spoken: [] };
       turn.narratives.push(open);
       turn.entries.push({ what: "narrative", narrative: open });
     }
@@ -257,17 +251,7 @@ export class Session {
     }
     if (Object.hasOwn(record.event, "choices")) {
       const choices = textsOf(record.event, "choices");
-      const offered = turn.choices;
-      turn.choices =
-        choices.length === 0
-          ? undefined
-          : {
-              seq: offered?.seq ?? record.seq,
-              planKey: offered?.planKey,
-              toolId: offered?.toolId,
-              prompt: offered?.prompt,
-              choices,
-            };
+      turn.choices = choices.length === 0 ? undefined : { planKey: turn.choices?.planKey, prompt: turn.choices?.prompt, choices };
     }
     endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
   }
@@ -276,9 +260,9 @@ export class Session {
     const turn = this.#newTurn(record, time);
     turn.movedTo = numberOf(record.event, "turn") ?? 0;
     const text = textOf(record.event, "narrative") ?? "";
-    if (text !== "") addNarrative(turn, { seq: record.seq, time, planKey: undefined, text, source: "plan" });
+    if (text !== "") addNarrative(turn, record.seq, text);
     const choices = textsOf(record.event, "choices");
-    if (choices.length > 0) turn.choices = { seq: record.seq, planKey: undefined, toolId: undefined, prompt: undefined, choices };
+    if (choices.length > 0) turn.choices = { planKey: undefined, prompt: undefined, choices };
     endTurn(turn, "completed", record.seq, time);
   }
 
@@ -290,24 +274,20 @@ export class Session {
 
   #planStarted(record: EventRecord, time: number): void {
     const planId = record.planId ?? "";
-    const execution = (this.#latest.get(planId)?.execution ?? 0) + 1;
+    const execution = (this.#executions.get(planId) ?? 0) + 1;
+    this.#executions.set(planId, execution);
     const turn = this.running ?? this.#newTurn(record, time);
     const content = objectOf(record.event, "plan") ?? {};
     const continues = turn.plans.findLast((one) => one.success === true && one.isContinued);
     const plan: PlanRun = {
       key: `${planId}#${execution}`,
-      planId,
-      execution,
       plan: content,
       isOpen: flagOf(record.event, "open") === true,
-      generationAttempt: numberOf(record.event, "generationAttempt") ?? 1,
-      parentPlanId: textOf(record.event, "parentPlanId") ?? null,
       isContinued: flagOf(content, "continue") === true,
       continues,
       started: time,
       ended: undefined,
       success: undefined,
-      canReplan: false,
       failedTools: [],
       executionTime: undefined,
       invocations: new Map(),
@@ -327,15 +307,14 @@ export class Session {
     if (plan === undefined) return;
     plan.ended = time;
     plan.success = flagOf(record.event, "success") ?? false;
-    plan.canReplan = flagOf(record.event, "canReplan") ?? false;
     plan.failedTools = textsOf(record.event, "failedTools");
     plan.executionTime = numberOf(record.event, "executionTime");
     plan.revision = record.seq;
     plan.turn.revision = record.seq;
     if (plan.success) {
-      offer(plan, record.seq, undefined, textsOf(plan.plan, "choices"), undefined);
+      offer(plan, textsOf(plan.plan, "choices"), undefined);
     } else {
-      tellUntold(plan.turn, record.seq, time);
+      tellUntold(plan.turn, record.seq);
       plan.turn.entries.push({ what: "failure", seq: record.seq, plan });
       // A failed plan offers no choices.
       plan.turn.choices = undefined;
@@ -373,7 +352,6 @@ export class Session {
         errorCode: undefined,
         stderr: undefined,
         executionTime: undefined,
-        retryCount: 0,
         pendingSince: time,
         started: undefined,
         ended: undefined,
@@ -409,7 +387,6 @@ export class Session {
     invocation.state = isEnd(state) ? state : flagOf(record.event, "ok") === true ? "completed" : "failed";
     invocation.ended = time;
     invocation.executionTime = numberOf(record.event, "executionTime");
-    invocation.retryCount = numberOf(record.event, "retryCount") ?? invocation.retryCount;
     invocation.error = textOf(record.event, "error");
     invocation.errorCode = textOf(record.event, "errorCode");
     invocation.stderr = textOf(record.event, "stderr");
@@ -420,7 +397,7 @@ export class Session {
     const narrative = textOf(plan?.plan ?? {}, "narrative") ?? "";
     if (plan === undefined || narrative.includes(summary)) return;
     plan.turn.untold.push(summary);
-    if (!plan.isContinued) tellUntold(plan.turn, record.seq, time);
+    if (!plan.isContinued) tellUntold(plan.turn, record.seq);
   }
 
   // The attempt of a record. The first record that names an attempt creates it.
@@ -445,7 +422,6 @@ export class Session {
       invocation.state = "running";
       invocation.progress = undefined;
       invocation.progressMessage = undefined;
-      invocation.retryCount = Math.max(invocation.retryCount, number - 1);
     }
     return { invocation, attempt };
   }
@@ -501,13 +477,11 @@ export class Session {
         const plan = this.#planOf(record);
         const payload = objectOf(event, "payload");
         if (plan === undefined || payload === undefined || textOf(event, "event") !== "narrative_choice") break;
-        offer(plan, record.seq, invocation.toolId, textsOf(payload, "choices"), textOf(payload, "prompt"));
+        offer(plan, textsOf(payload, "choices"), textOf(payload, "prompt"));
         break;
       }
       case "error":
         invocation.errors.push({
-          seq: record.seq,
-          time,
           attempt: attempt.number,
           code: textOf(event, "errorCode") ?? "",
           message: textOf(event, "errorMessage") ?? "",
@@ -526,12 +500,9 @@ export class Session {
     const patch = objectOf(record.event, "patch");
     if (patch === undefined) return;
     this.patches.push({
-      seq: record.seq,
       time,
       planKey: this.#planOf(record)?.key,
-      planId: record.planId ?? undefined,
       toolId: record.toolId ?? undefined,
-      attempt: record.attempt ?? undefined,
       by,
       patch,
       nulls: objectOf(record.event, "nulls"),
@@ -545,7 +516,6 @@ export class Session {
       seq: record.seq,
       time,
       planKey: this.#planOf(record)?.key,
-      planId: record.planId ?? "",
       toolId: record.toolId ?? "",
       attempt: record.attempt ?? 1,
       assetId: textOf(event, "assetId") ?? "",
@@ -592,19 +562,10 @@ export class Session {
     if (turn !== undefined) turn.revision = record.seq;
   }
 
-  #assetPlaceholder(record: EventRecord): void {
-    const asset = this.#standingAsset(record);
-    if (asset === undefined) return;
-    asset.unsupported = true;
-    const turn = this.#planOf(record)?.turn;
-    if (turn !== undefined) turn.revision = record.seq;
-  }
-
   #uiPlaceholder(record: EventRecord, time: number): void {
     const turn = this.#turnOf(record, time);
     const placeholder: UiPlaceholder = {
       seq: record.seq,
-      time,
       planKey: this.#planOf(record)?.key,
       toolId: record.toolId ?? undefined,
       attempt: record.attempt ?? undefined,
@@ -612,18 +573,11 @@ export class Session {
       payload: member(record.event, "payload") ?? {},
     };
     dropEarlierAttempts(turn, placeholder);
-    turn.placeholders.push(placeholder);
     turn.entries.push({ what: "placeholder", placeholder });
   }
 
-  #conflict(record: EventRecord, time: number): void {
-    this.conflicts.push({
-      seq: record.seq,
-      time,
-      planId: record.planId ?? undefined,
-      path: textOf(record.event, "path") ?? "",
-      tools: textsOf(record.event, "tools"),
-    });
+  #conflict(record: EventRecord): void {
+    this.conflicts.push({ path: textOf(record.event, "path") ?? "", tools: textsOf(record.event, "tools") });
   }
 
   #storyReloaded(record: EventRecord): void {
@@ -639,25 +593,16 @@ export class Session {
     }));
   }
 
-  #warning(record: EventRecord, time: number): void {
-    const warning: Warning = {
-      seq: record.seq,
-      time,
-      planId: record.planId ?? undefined,
-      toolId: record.toolId ?? undefined,
-      code: textOf(record.event, "code") ?? "",
-      message: textOf(record.event, "message") ?? "",
-    };
-    this.warnings.push(warning);
+  #warning(record: EventRecord): void {
     const turn = this.#planOf(record)?.turn ?? this.running;
     if (turn === undefined) return;
-    turn.warnings.push(warning);
+    turn.warnings.push({ toolId: record.toolId ?? undefined, message: textOf(record.event, "message") ?? "" });
     turn.revision = record.seq;
   }
 }
 
-function addNarrative(turn: Turn, given: Omit<Narrative, "spoken">): void {
-  const narrative: Narrative = { ...given, spoken: [{ seq: given.seq, text: given.text }] };
+function addNarrative(turn: Turn, seq: number, text: string): void {
+  const narrative: Narrative = { seq, text, spoken: [{ seq, text }] };
   turn.narratives.push(narrative);
   turn.entries.push({ what: "narrative", narrative });
 }
@@ -672,23 +617,23 @@ function spokenLength(narrative: Narrative): number {
   return narrative.spoken.reduce((sum, one) => sum + one.text.length, 0);
 }
 
-function tellUntold(turn: Turn, seq: number, time: number): void {
+function tellUntold(turn: Turn, seq: number): void {
   if (turn.untold.length === 0) return;
-  addNarrative(turn, { seq, time, planKey: undefined, text: turn.untold.join("\n\n"), source: "tool" });
+  addNarrative(turn, seq, turn.untold.join("\n\n"));
   turn.untold = [];
 }
 
 // The choices of a plan, and of the plans that it continues, form one list, in the order of arrival.
-function offer(plan: PlanRun, seq: number, toolId: string | undefined, texts: string[], prompt: string | undefined): void {
+function offer(plan: PlanRun, texts: string[], prompt: string | undefined): void {
   const more = texts.filter((one) => one !== "");
   if (more.length === 0) return;
   const before = plan.turn.choices?.planKey === plan.key ? plan.turn.choices : undefined;
   const choices = [...new Set([...(before?.choices ?? []), ...more])];
-  plan.turn.choices = { seq, planKey: plan.key, toolId: toolId ?? before?.toolId, prompt: prompt ?? before?.prompt, choices };
+  plan.turn.choices = { planKey: plan.key, prompt: prompt ?? before?.prompt, choices };
 }
 
 function endTurn(turn: Turn, outcome: Outcome, seq: number, time: number): void {
-  tellUntold(turn, seq, time);
+  tellUntold(turn, seq);
   turn.outcome = outcome;
   turn.ended = time;
   turn.endSeq = seq;
@@ -701,8 +646,6 @@ function dropEarlierAttempts(turn: Turn, placeholder: UiPlaceholder): void {
   if (attempt === undefined || attempt < 2) return;
   const isEarlier = (one: UiPlaceholder): boolean =>
     one.toolId === toolId && one.planKey === planKey && one.event === event && (one.attempt ?? attempt) < attempt;
-  if (!turn.placeholders.some(isEarlier)) return;
-  turn.placeholders = turn.placeholders.filter((one) => !isEarlier(one));
   turn.entries = turn.entries.filter((entry) => entry.what !== "placeholder" || !isEarlier(entry.placeholder));
 }
 

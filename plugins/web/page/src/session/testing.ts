@@ -36,7 +36,7 @@ export function played(...parts: (Draft | readonly Draft[])[]): Session {
 
 export function assetOf(more: Partial<Asset> = {}): Asset {
   return {
-    seq: 7, time: 0, planKey: undefined, planId: "p", toolId: "t", attempt: 1, assetId: "torch", kind: "image",
+    seq: 7, time: 0, planKey: undefined, toolId: "t", attempt: 1, assetId: "torch", kind: "image",
     mediaType: "image/png", path: "/tmp/x/torch.png", metadata: {}, ...more,
   };
 }

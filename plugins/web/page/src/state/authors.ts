@@ -9,7 +9,3 @@ export function authorOf(patch: Patch): string {
   if (patch.by !== undefined) return shortened(withEscapedControls(patch.by), 60);
   return patch.toolId === undefined ? "a tool" : shortened(withEscapedControls(patch.toolId), 60);
 }
-
-export function authorKind(patch: Patch): "host" | "plugin" | "tool" {
-  return patch.by === undefined ? "tool" : patch.by === "" ? "host" : "plugin";
-}

@@ -10,7 +10,7 @@ export interface StatePatch {
 }
 
 // Merges several patches and copies each changed object only once, because a Merger may modify its own copies. Results
-// may still change until the Merger is dropped or sealed.
+// may still change until the Merger is dropped.
 export class Merger {
   // The number of members copied so far: the cost of the result in addition to the original state.
   copied = 0;
@@ -38,10 +38,6 @@ export class Merger {
       out[key] = next;
     }
     return out;
-  }
-
-  seal(): void {
-    this.#own.clear();
   }
 
   // Without a prototype, so that "__proto__" is an ordinary key.

@@ -371,9 +371,3 @@ function shownValue(value: Json, expanded: boolean): string {
 export function pathName(segments: readonly string[]): string {
   return segments.length === 0 ? "the whole state" : withEscapedControls(pointerOf(segments));
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-state-tree": StateTree;
-  }
-}

@@ -14,7 +14,7 @@ import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "../tools/route.ts";
 import { timeOfDay } from "../tools/time_scale.ts";
-import { authorKind, authorOf } from "./authors.ts";
+import { authorOf } from "./authors.ts";
 import { type Change, changesOf } from "./changes.ts";
 import { StateHistory } from "./history.ts";
 import { preview, print, withEscapedControls } from "./inspect.ts";
@@ -735,7 +735,7 @@ function memoryOf(session: Session): Memory {
 
 function author(patch: Patch): unknown {
   const name = authorOf(patch);
-  if (authorKind(patch) !== "tool" || patch.planKey === undefined || patch.toolId === undefined) return html`<bdi>${name}</bdi>`;
+  if (patch.by !== undefined || patch.planKey === undefined || patch.toolId === undefined) return html`<bdi>${name}</bdi>`;
   return html`<a href=${toolRoute(patch.planKey, patch.toolId)}><bdi>${name}</bdi></a>`;
 }
 
@@ -745,10 +745,4 @@ function aboutValue(value: Json | undefined): string {
   if (isContainer(value)) return `an object with ${counted(sizeOf(value), "key")}`;
   if (typeof value === "string") return `a text of ${counted(value.length, "character")}`;
   return value === null ? "null" : `a ${typeof value}`;
-}
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-state": StateView;
-  }
 }

@@ -97,9 +97,3 @@ export function paragraphs(text: string): string[] {
     .map((one) => one.trim())
     .filter((one) => one !== "");
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-long-text": LongText;
-  }
-}

@@ -15,8 +15,7 @@ export const shared = css`
 
   :focus-visible,
   mdui-button[focus-visible],
-  mdui-button-icon[focus-visible],
-  mdui-chip[focus-visible] {
+  mdui-button-icon[focus-visible] {
     outline: 0.1875rem solid rgb(var(--mdui-color-primary));
     outline-offset: 0.125rem;
   }

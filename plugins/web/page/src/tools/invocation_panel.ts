@@ -77,10 +77,6 @@ export class InvocationPanel extends LitElement {
         color: var(--tone);
         background: color-mix(in srgb, var(--tone) 16%, transparent);
       }
-      .path {
-        color: var(--quiet);
-        overflow-wrap: anywhere;
-      }
       .progress {
         height: 0.5rem;
         border-radius: 0.25rem;
@@ -420,10 +416,4 @@ function descriptorOf(plan: PlanRun, toolId: string): JsonObject {
   if (!Array.isArray(tools)) return {};
   for (const one of tools) if (isObject(one) && textOf(one, "toolId") === toolId) return one;
   return {};
-}
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-invocation": InvocationPanel;
-  }
 }

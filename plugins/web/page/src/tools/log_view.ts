@@ -274,9 +274,3 @@ export class LogView extends LitElement {
     this.#rows.reveal(index);
   }
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-log": LogView;
-  }
-}

@@ -588,9 +588,3 @@ function kindOf(plan: PlanRun, edge: Edge): string {
   if (!isOver(from.state)) return "waits";
   return to.state === "running" || to.state === "retrying" ? "flows" : "";
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-plan-graph": PlanGraph;
-  }
-}

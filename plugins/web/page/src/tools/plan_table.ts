@@ -141,9 +141,3 @@ export class PlanTable extends LitElement {
     </tr>`;
   }
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-plan-table": PlanTable;
-  }
-}

@@ -330,9 +330,3 @@ function attemptsSpoken(attempts: readonly Attempt[], now: number): string {
     .map((one) => `attempt ${one.number} ${stateName(one.state)} after ${duration(attemptTime(one, now))}`)
     .join(", ");
 }
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-plan-timeline": PlanTimeline;
-  }
-}

@@ -32,7 +32,7 @@ beforeEach(async () => {
   document.body.textContent = "";
   session = new Session((run) => run());
   session.open({ sessionId: "s", title: "T", last: 0, state: {} });
-  view = document.createElement("narratoria-tools");
+  view = document.createElement("narratoria-tools") as ToolsView;
   // The test environment has no layout.
   view.getClientRects = () => [{}] as unknown as DOMRectList;
   Object.assign(view, { session, path: [] });

@@ -14,7 +14,9 @@ import type { PlanRun, Turn } from "../session/session.ts";
 import { textOf, textsOf } from "../session/record.ts";
 import { navigate } from "../shell/route.ts";
 import { counted, shortened } from "../text/shorten.ts";
+import type { InvocationPanel } from "./invocation_panel.ts";
 import "./invocation_panel.ts";
+import type { PlanGraph } from "./plan_graph.ts";
 import "./plan_graph.ts";
 import "./plan_table.ts";
 import "./plan_timeline.ts";
@@ -337,7 +339,7 @@ export class ToolsView extends SessionView {
     const before = (changed.get("path") as string[] | undefined)?.[1];
     const now = this.path[1];
     if (now !== undefined && now !== before && before === undefined) {
-      const panel = this.renderRoot.querySelector("narratoria-invocation");
+      const panel = this.renderRoot.querySelector<InvocationPanel>("narratoria-invocation");
       void panel?.updateComplete.then(() => panel.renderRoot.querySelector<HTMLElement>("#title")?.focus());
     }
     if (this.#turn !== undefined && this.path.length > 0) this.#list.reveal(this.#list.count - 1 - this.#turn.index);
@@ -516,7 +518,7 @@ export class ToolsView extends SessionView {
     navigate(planRoute(plan.key));
     // Return the focus to the element from which the tool was opened.
     requestAnimationFrame(() => {
-      for (const graph of this.renderRoot.querySelectorAll("narratoria-plan-graph")) {
+      for (const graph of this.renderRoot.querySelectorAll<PlanGraph>("narratoria-plan-graph")) {
         if (graph.plan === plan && toolId !== undefined) void graph.focusOn(toolId);
       }
     });
@@ -559,10 +561,4 @@ function nextWithPlan(turns: readonly Turn[], from: number, step: number): Turn 
     if (turns[index]!.plans.length > 0) return turns[index];
   }
   return undefined;
-}
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "narratoria-tools": ToolsView;
-  }
 }
