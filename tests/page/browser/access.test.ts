@@ -91,8 +91,7 @@ test("axe finds nothing in running tools, errors and the sheet", async ({ stage 
   await player.button("Reading").click();
   expect(await violations(player), "the sheet").toEqual([]);
   await player.page.keyboard.press("Escape");
-  await player.say("replan");
-  await player.isDone();
+  await player.plays("replan");
   expect(await violations(player), "what went wrong").toEqual([]);
 });
 
@@ -181,8 +180,7 @@ for (const viewport of [{ width: 320, height: 256 }, { width: 640, height: 256 }
     await isReadable(player.story.getByText("Beside it, something iron juts"));
     await isReadable(player.choice("I light the torch"));
     await isReadable(player.input);
-    await player.say("I light the torch and examine the door");
-    await player.isDone();
+    await player.plays("I light the torch and examine the door");
     // The turn is read from its beginning.
     const told = player.story.getByText("You reach for the torch on the wall.");
     expect(await told.evaluate(isUncovered)).toBe(true);

@@ -230,8 +230,7 @@ test("an HTML asset never runs, not even at its own address", async ({ stage }) 
 
 test("a picture of the sample story can be enlarged", async ({ stage }) => {
   const player = await stage.play(torch);
-  await player.say("light the torch");
-  await player.isDone();
+  await player.plays("light the torch");
   await player.go("Assets");
   await player.main.getByRole("link", { name: "A lit torch on a stone wall" }).click();
   const alone = player.page.getByRole("dialog", { name: "A lit torch on a stone wall" });

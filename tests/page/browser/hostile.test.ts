@@ -14,18 +14,14 @@ const places = ["Narrative", "Tools", "Assets", "State"] as const;
 async function keepsItsShape(player: Player): Promise<void> {
   const shape = await player.page.evaluate(() => {
     const found: Record<string, number> = {};
-    const walk = (root: Document | ShadowRoot): void => {
-      for (const one of root.querySelectorAll("*")) {
-        const name = one.localName;
-        if (["script", "iframe", "object", "embed", "base", "meta", "main", "nav"].includes(name)) found[name] = (found[name] ?? 0) + 1;
-        for (const { name: attribute, value } of one.attributes) {
-          if (attribute.startsWith("on")) found[`${name} ${attribute}`] = 1;
-          if (["href", "src", "action"].includes(attribute) && /^\s*(javascript|data):/i.test(value)) found[`${name} ${value}`] = 1;
-        }
-        if (one.shadowRoot !== null) walk(one.shadowRoot);
+    for (const one of window.__elements()) {
+      const name = one.localName;
+      if (["script", "iframe", "object", "embed", "base", "meta", "main", "nav"].includes(name)) found[name] = (found[name] ?? 0) + 1;
+      for (const { name: attribute, value } of one.attributes) {
+        if (attribute.startsWith("on")) found[`${name} ${attribute}`] = 1;
+        if (["href", "src", "action"].includes(attribute) && /^\s*(javascript|data):/i.test(value)) found[`${name} ${value}`] = 1;
       }
-    };
-    walk(document);
+    }
     return { found, pwned: String(window.__pwned), width: document.documentElement.scrollWidth - innerWidth };
   });
   expect(shape.pwned).toBe("undefined");
@@ -59,8 +55,7 @@ test("in title, prompt, narration and choices", async ({ stage }) => {
       ),
     ],
   }));
-  await player.say(hostile.together("prompt").replaceAll("\u0000", ""));
-  await player.isDone();
+  await player.plays(hostile.together("prompt").replaceAll("\u0000", ""));
   await player.story.getByRole("list", { name: "What you can do" }).waitFor();
   expect(await player.story.getByRole("list", { name: "What you can do" }).getByRole("button").count()).toBe(hostile.all.length + 1);
   expect(await player.story.getByRole("article").innerText()).toContain(`window.__pwned='narrative'`);
@@ -98,8 +93,7 @@ test("in tool names, paths, input, log lines, errors and results", async ({ stag
       ],
     },
   ));
-  await player.say("run");
-  await player.isDone();
+  await player.plays("run");
   await keepsItsShape(player);
   await player.go("Tools");
   expect(await player.graph.getByRole("link").count()).toBe(ids.length);
@@ -137,8 +131,7 @@ test("in the keys and values of the state", async ({ stage }) => {
       ),
     ),
   ));
-  await player.say("write");
-  await player.isDone();
+  await player.plays("write");
   await player.go("State");
   const tree = player.main.getByRole("tree", { name: "State" });
   await tree.getByRole("treeitem", { name: new RegExp(`^hostile \\{${keys.length}\\}`) }).waitFor();
@@ -190,8 +183,7 @@ test("in asset names, types and metadata, and in unknown events", async ({ stage
     }),
   );
   player.allow(/40\d/);
-  await player.say("show");
-  await player.isDone();
+  await player.plays("show");
   await keepsItsShape(player);
   for (const summary of await player.story.getByText("Something here cannot be shown").all()) await summary.click();
   await keepsItsShape(player);
@@ -234,8 +226,7 @@ test("a text of a megabyte in each of these places", async ({ stage }) => {
       ),
     ],
   })));
-  await player.say("flood");
-  await player.isDone();
+  await player.plays("flood");
   await player.story.getByText("pile of words").first().waitFor();
   await keepsItsShape(player);
   await player.go("Tools");
@@ -255,8 +246,7 @@ test("right-to-left text is isolated", async ({ stage }) => {
     hostile.arabic,
     { ...runs(hostile.turned, log(hostile.turned), patch({ [hostile.turned]: hostile.turned }), done(hostile.turned)), name: "tool" },
   )));
-  await player.say("speak");
-  await player.isDone();
+  await player.plays("speak");
   const told = player.story.getByText(hostile.arabic).first();
   expect(await told.evaluate((one) => getComputedStyle(one).direction)).toBe("rtl");
   // Every element with a hostile text is isolated from its surroundings.
@@ -264,27 +254,23 @@ test("right-to-left text is isolated", async ({ stage }) => {
     await player.go(place);
     const open = await player.page.evaluate((turned) => {
       const found: string[] = [];
-      const walk = (root: Document | ShadowRoot): void => {
-        for (const one of root.querySelectorAll("*")) {
-          if (one.shadowRoot !== null) walk(one.shadowRoot);
-          const own = [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.includes(turned) === true);
-          if (!own || ["TITLE", "STYLE"].includes(one.tagName)) continue;
-          let at: Element | null = one;
-          let isIsolated = false;
-          while (at !== null && !isIsolated) {
-            const style = getComputedStyle(at);
-            isIsolated = !style.display.startsWith("inline") || style.display.startsWith("inline-") || style.unicodeBidi.includes("isolate");
-            // A block isolates its text only if it contains nothing else.
-            if (isIsolated && at !== one && style.display.startsWith("inline") === false) {
-              isIsolated = [...at.childNodes].filter((node) => node.textContent?.trim() !== "").length <= 1;
-              break;
-            }
-            at = at.parentElement;
+      for (const one of window.__elements()) {
+        const own = [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.includes(turned) === true);
+        if (!own || ["TITLE", "STYLE"].includes(one.tagName)) continue;
+        let at: Element | null = one;
+        let isIsolated = false;
+        while (at !== null && !isIsolated) {
+          const style = getComputedStyle(at);
+          isIsolated = !style.display.startsWith("inline") || style.display.startsWith("inline-") || style.unicodeBidi.includes("isolate");
+          // A block isolates its text only if it contains nothing else.
+          if (isIsolated && at !== one && style.display.startsWith("inline") === false) {
+            isIsolated = [...at.childNodes].filter((node) => node.textContent?.trim() !== "").length <= 1;
+            break;
           }
-          if (!isIsolated) found.push(`${one.tagName}: ${one.parentElement?.tagName ?? ""}`);
+          at = at.parentElement;
         }
-      };
-      walk(document);
+        if (!isIsolated) found.push(`${one.tagName}: ${one.parentElement?.tagName ?? ""}`);
+      }
       return found;
     }, hostile.turned.slice(0, 12));
     expect(open, place).toEqual([]);

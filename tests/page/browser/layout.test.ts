@@ -94,8 +94,7 @@ test("the rail leads to Narrative, Tools, Assets and State", async ({ stage }) =
 // covers: 003-12.3-story-view
 test("the story view shows the narrative text and the assets", async ({ stage }) => {
   const player = await stage.play(cellar(stage), { viewport: kWide });
-  await player.say("look");
-  await player.isDone();
+  await player.plays("look");
   const story = player.story.getByRole("region", { name: "The story" });
   await story.getByText("A cellar with a flame in it.").waitFor();
   const picture = story.getByRole("img", { name: "A flame" });
@@ -126,8 +125,7 @@ test("the player's input is always below the story view", async ({ stage }) => {
     expect(await player.input.evaluate((one) => one.localName), when).toBe("textarea");
   };
   await look("at the beginning");
-  await player.say("look");
-  await player.isDone();
+  await player.plays("look");
   await look("with choices");
   await player.say("walk");
   await player.sees(/The path bends/);

@@ -27,14 +27,7 @@ async function settled(player: Player): Promise<void> {
   await player.page.mouse.move(0, 0);
   await player.page.evaluate(async () => {
     await document.fonts.ready;
-    const pictures: HTMLImageElement[] = [];
-    const walk = (root: Document | ShadowRoot): void => {
-      for (const one of root.querySelectorAll("*")) {
-        if (one instanceof HTMLImageElement) pictures.push(one);
-        if (one.shadowRoot !== null) walk(one.shadowRoot);
-      }
-    };
-    walk(document);
+    const pictures = window.__elements().filter((one) => one instanceof HTMLImageElement);
     await Promise.all(pictures.filter((one) => one.getBoundingClientRect().top < innerHeight).map((one) => one.decode().catch(() => undefined)));
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   });
@@ -63,8 +56,7 @@ for (const size of sizes) {
     await player.main.getByRole("treeitem").first().waitFor();
     await look("state");
     await player.go("Narrative");
-    await player.say("replan");
-    await player.isDone();
+    await player.plays("replan");
     await player.button("Try again").waitFor();
     await look("trouble");
     await player.go("Tools");

@@ -70,8 +70,7 @@ for (const viewport of phones) {
     await player.choice("I light the torch").waitFor();
     await look("I light the torch");
     await player.sees("The stair ends in the dark");
-    await player.say("I light the torch and examine the door");
-    await player.isDone();
+    await player.plays("I light the torch and examine the door");
     await player.choice("Leave").waitFor();
     await look("Open");
     const bar = (await player.page.getByRole("navigation", { name: "Places" }).boundingBox())!;
@@ -104,16 +103,9 @@ test("a long story is searchable and printed without the page", async ({ stage }
 
   await player.page.emulateMedia({ media: "print" });
   const paper = await player.page.evaluate(() => {
-    const turns: DOMRect[] = [];
-    const hidden: string[] = [];
-    const walkTree = (root: Document | ShadowRoot): void => {
-      for (const one of root.querySelectorAll("*")) {
-        if (one.localName === "narratoria-turn") turns.push(one.getBoundingClientRect());
-        if (["nav", "textarea"].includes(one.localName) && one.getClientRects().length > 0) hidden.push(one.localName);
-        if (one.shadowRoot !== null) walkTree(one.shadowRoot);
-      }
-    };
-    walkTree(document);
+    const all = window.__elements();
+    const turns = all.filter((one) => one.localName === "narratoria-turn").map((one) => one.getBoundingClientRect());
+    const hidden = all.map((one) => (one.getClientRects().length > 0 ? one.localName : "")).filter((name) => ["nav", "textarea"].includes(name));
     return { turns: turns.filter((box) => box.height > 40).length, height: document.documentElement.scrollHeight, last: Math.max(...turns.map((box) => box.bottom + scrollY)), hidden };
   });
   expect(paper.hidden).toEqual([]);
@@ -150,8 +142,7 @@ for (const viewport of [{ width: 800, height: 500 }, { width: 320, height: 256 }
     }
     // The next turn is shown from its beginning.
     await player.story.getByText("Milestone 1.").evaluate((one) => one.scrollIntoView());
-    await player.say("step 5");
-    await player.isDone();
+    await player.plays("step 5");
     await expect.poll(() => player.story.getByRole("article").count()).toBe(6);
     await expect.poll(isLastTurnShown).toBe(true);
   });
@@ -172,8 +163,7 @@ test("the position after a load does not depend on pictures", async ({ stage }) 
   const player = await stage.play(story, { viewport: { width: 800, height: 500 } });
   await walked(player, 6);
   for (const _ of [1, 2]) {
-    await player.say("look");
-    await player.isDone();
+    await player.plays("look");
   }
   const places = new Set<number>();
   for (let load = 0; load < 5; ++load) {
@@ -220,8 +210,7 @@ test("more contrast and forced colours are respected", async ({ stage }) => {
       const parts = getComputedStyle(document.documentElement).getPropertyValue("--mdui-color-on-surface-variant").split(",").map(Number);
       return parts.reduce((sum, one) => sum + one, 0) / 3;
     });
-  await player.say("look");
-  await player.isDone();
+  await player.plays("look");
   const before = await variant();
   await player.page.emulateMedia({ contrast: "more" });
   expect(await variant()).toBeLessThan(before);
@@ -349,8 +338,7 @@ test("a picture in the gallery is not cropped and has its title", async ({ stage
     ],
   }));
   const player = await stage.play(story);
-  await player.say("paint");
-  await player.isDone();
+  await player.plays("paint");
   await player.go("Assets");
   const card = player.main.getByRole("article", { name: "A tall portrait" });
   await card.waitFor();

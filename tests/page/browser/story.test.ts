@@ -268,8 +268,7 @@ test("new narration is announced politely and once", async ({ stage }) => {
   const player = await stage.play(story);
   const region = player.page.getByRole("log", { name: "Narration" });
   expect(await region.getAttribute("aria-live")).toBe("polite");
-  await player.say("look");
-  await player.isDone();
+  await player.plays("look");
   await expect
     .poll(() => region.getByRole("paragraph").allInnerTexts())
     .toEqual(["The well is deep.", "Picture: A well", "Seen.", "You can choose: Jump"]);
@@ -307,8 +306,7 @@ test("a placeholder shows any ui event payload unchanged", async ({ stage }) => 
     emit: { type: "ui_event", event: `event_${event}`, ...(payload === undefined ? {} : { payload }) },
   }));
   const player = await stage.play(stage.tell(answered("tell", "Winds blow.", runs("wind", ...told, choices("Go on"), done("Told.")))));
-  await player.say("tell");
-  await player.isDone();
+  await player.plays("tell");
   await player.choice("Go on").waitFor();
   for (const [event, payload] of Object.entries(payloads)) {
     const placeholder = player.story.locator("details", { has: player.page.getByText(`event_${event}`, { exact: true }) });
@@ -327,8 +325,7 @@ test("the state tree marks changes, shows any patch, and JSON", async ({ stage }
     runs("first", patch({ place: { name: "well", steps: 1 } }), done("There.")),
     runs("second", patch({ place: { steps: 2 }, rope: ["hemp", 12] }), done("There.")),
   )));
-  await player.say("walk");
-  await player.isDone();
+  await player.plays("walk");
   await player.go("State");
   const tree = player.main.getByRole("tree", { name: "State" });
   await tree.getByRole("treeitem", { name: /^steps 2 changed by second$/ }).waitFor();

@@ -177,8 +177,7 @@ test("the end of the server is reported; the story stays readable", async ({ sta
   const story = stage.tell(answered("look", "A well.", runs("look", choices("Jump"), done("Seen."))));
   const server = await stage.serve(story);
   const player = await stage.open(server);
-  await player.say("look");
-  await player.isDone();
+  await player.plays("look");
   player.allow(kGone);
   await server.stop();
   await player.page.getByRole("status").getByText(/has stopped or cannot be reached/).waitFor();

@@ -11,6 +11,8 @@ declare global {
   interface Window {
     // Set by hostile text if it is executed.
     __pwned?: unknown;
+    // All elements of the page, including those in shadow roots.
+    __elements: () => Element[];
   }
 }
 
@@ -104,6 +106,12 @@ export class Player {
     await this.button("Send").click();
   }
 
+  // Says it, and waits until the turn is over.
+  async plays(words: string): Promise<void> {
+    await this.say(words);
+    await this.isDone();
+  }
+
   async go(place: Place): Promise<void> {
     await this.place(place).click();
     await this.page.getByRole("main", { name: place }).waitFor();
@@ -139,6 +147,9 @@ export class Player {
     const note = (fault: string): void => void this.faults.push(fault);
     await context.exposeBinding("__violated", (_source, what: string) => note(`policy: ${what}`));
     await context.addInitScript(() => {
+      const elements = (root: ParentNode): Element[] =>
+        [...root.querySelectorAll("*")].flatMap((one) => [one, ...(one.shadowRoot === null ? [] : elements(one.shadowRoot))]);
+      window.__elements = () => elements(document);
       document.addEventListener("securitypolicyviolation", (event) => {
         const report = (window as unknown as { __violated: (what: string) => void }).__violated;
         report(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`);

@@ -79,21 +79,13 @@ export class Server {
     }
   }
 
-  get output(): string {
-    return this.#said();
-  }
-
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
   // Ends it with Ctrl-C, as a player does. Fails if the server has already ended or does not end in time.
   async stop(): Promise<void> {
     try {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         if (this.#stopped) return;
         throw new Error(
-          `narratoria serve ended by itself (${this.#child.signalCode ?? this.#child.exitCode}):\n${this.output}`,
+          `narratoria serve ended by itself (${this.#child.signalCode ?? this.#child.exitCode}):\n${this.#said()}`,
         );
       }
       this.#stopped = true;
@@ -106,7 +98,7 @@ export class Server {
       }, kPatience);
       await ended;
       clearTimeout(timer);
-      if (isLate) throw new Error(`narratoria serve did not end in ${kPatience} ms after Ctrl-C:\n${this.output}`);
+      if (isLate) throw new Error(`narratoria serve did not end in ${kPatience} ms after Ctrl-C:\n${this.#said()}`);
     } finally {
       rmSync(this.#folder, { recursive: true, force: true });
     }

@@ -20,19 +20,15 @@ export interface Opening extends BrowserContextOptions {
 }
 
 export class Stage {
-  readonly #stories: Story[] = [];
-  readonly #servers: Server[] = [];
   readonly #players: Player[] = [];
-  readonly #browsers: Browser[] = [];
-  readonly #contexts: BrowserContext[] = [];
-  readonly #cables: Cable[] = [];
-  readonly #stills: Still[] = [];
+  // What ends everything else, in the order of its beginning.
+  readonly #ends: (() => Promise<unknown> | void)[] = [];
   // The state folder, shared by all servers of a test, as if one user ran them.
   readonly #state = mkdtempSync(join(tmpdir(), "state-"));
 
   story(telling: Telling | ((folder: string) => Telling)): Story {
     const story = Story.write(telling);
-    this.#stories.push(story);
+    this.#ends.push(() => story.remove());
     return story;
   }
 
@@ -42,7 +38,7 @@ export class Stage {
 
   async serve(story: Story | string, ...more: string[]): Promise<Server> {
     const server = await Server.start(typeof story === "string" ? story : story.folder, this.#state, ...more);
-    this.#servers.push(server);
+    this.#ends.push(() => server.stop());
     return server;
   }
 
@@ -76,25 +72,25 @@ export class Stage {
   async context(): Promise<BrowserContext> {
     const context = await (await shared()).newContext({ reducedMotion: "reduce" });
     context.setDefaultTimeout(80_000);
-    this.#contexts.push(context);
+    this.#ends.push(() => context.close());
     return context;
   }
 
   async browser(...more: string[]): Promise<Browser> {
     const browser = await launch(...more);
-    this.#browsers.push(browser);
+    this.#ends.push(() => browser.close());
     return browser;
   }
 
   async cable(server: Server): Promise<Cable> {
     const cable = await Cable.to(server.host, server.port);
-    this.#cables.push(cable);
+    this.#ends.push(() => cable.end());
     return cable;
   }
 
   async still(server: Server, folder: string): Promise<Still> {
     const still = await Still.of(server, folder);
-    this.#stills.push(still);
+    this.#ends.push(() => still.end());
     return still;
   }
 
@@ -103,16 +99,12 @@ export class Stage {
     const complaints: string[] = [];
     const ends = [
       ...this.#players.map((player) => async () => void complaints.push(...(await player.finish()))),
-      ...this.#contexts.map((context) => () => context.close()),
-      ...this.#browsers.map((browser) => () => browser.close()),
-      ...this.#cables.map((cable) => () => cable.end()),
-      ...this.#stills.map((still) => () => still.end()),
-      ...this.#servers.map((server) => () => server.stop()),
-      ...this.#stories.map((story) => async () => story.remove()),
-      async () => rmSync(this.#state, { recursive: true, force: true }),
+      // What began last may use what began before.
+      ...this.#ends.toReversed(),
+      () => rmSync(this.#state, { recursive: true, force: true }),
     ];
     for (const end of ends) {
-      await inTime(end()).catch((problem: unknown) => complaints.push(String(problem)));
+      await inTime((async () => void (await end()))()).catch((problem: unknown) => complaints.push(String(problem)));
     }
     return complaints;
   }

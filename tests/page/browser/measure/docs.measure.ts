@@ -23,8 +23,7 @@ async function take(player: Player, name: string): Promise<void> {
 async function told(stage: Stage, viewport: { width: number; height: number }, colours: "dark" | "light"): Promise<Player> {
   const player = await stage.play(torch, { viewport });
   if (colours === "light") await player.reads("Light colours");
-  await player.say("I light the torch and examine the door");
-  await player.isDone();
+  await player.plays("I light the torch and examine the door");
   await player.choice("Leave").waitFor();
   return player;
 }

@@ -29,14 +29,8 @@ async function watch(player: Player, selector: string): Promise<void> {
     Object.assign(window, { __late: late });
     // The current content is painted at the end of the frame, and the next task runs after that.
     const look = (): void => {
-      const texts: string[] = [];
-      const walk = (root: Document | ShadowRoot): void => {
-        for (const one of root.querySelectorAll("*")) {
-          if (one.matches(selector)) texts.push((one.shadowRoot ?? one).textContent ?? "");
-          if (one.shadowRoot !== null) walk(one.shadowRoot);
-        }
-      };
-      walk(document);
+      const shown = window.__elements().filter((one) => one.matches(selector));
+      const texts = shown.map((one) => (one.shadowRoot ?? one).textContent ?? "");
       const times = texts.flatMap((text) => [...text.matchAll(/written ([\d.]+) end/g)].map((match) => match[1]!));
       const fresh = times.filter((time) => !seen.has(time));
       for (const one of fresh) seen.add(one);
@@ -112,8 +106,7 @@ test("from a piece of the narrative to the pixel", async ({ stage }) => {
   const player = await stage.play(story);
   await watch(player, "narratoria-turn");
   for (let turn = 0; turn < 3; ++turn) {
-    await player.say("go");
-    await player.isDone();
+    await player.plays("go");
   }
   numbers["piece of the narrative to pixel, ms"] = await watched(player);
   model.closeAllConnections();
@@ -146,8 +139,7 @@ test("from the start of serve to the first paint", async ({ stage }) => {
 async function flooded(stage: Stage, tools: Tool[]): Promise<{ player: Player; cdp: Session }> {
   const player = await stage.play(stage.tell({ says: "flood", answers: [{ parallel: true, tools }] }));
   player.context.setDefaultTimeout(60_000);
-  await player.say("flood");
-  await player.isDone();
+  await player.plays("flood");
   const cdp = await player.context.newCDPSession(player.page);
   await cdp.send("Performance.enable");
   await player.go("Tools");
@@ -264,9 +256,7 @@ test("from Enter to the reply, after many turns", async ({ stage }) => {
       await player.input.fill("go on");
       took.push(
         await player.page.evaluate(async () => {
-          const all = (root: Document | ShadowRoot | Element): Element[] =>
-            [...root.querySelectorAll("*")].flatMap((one) => [one, ...(one.shadowRoot === null ? [] : all(one.shadowRoot))]);
-          const story = all(document).find((one) => one.localName === "narratoria-narrative")!.shadowRoot!;
+          const story = window.__elements().find((one) => one.localName === "narratoria-narrative")!.shadowRoot!;
           const before = story.querySelectorAll("narratoria-turn").length;
           const input = document.activeElement!;
           let deepest: Element = input;
