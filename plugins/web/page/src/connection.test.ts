@@ -32,6 +32,12 @@ class FakeSource implements Source {
     this.onmessage?.(message(seqs.map(record).join("\n")));
   }
 
+  // Opens, and sends all records.
+  catchesUp(last: number, game?: string): void {
+    this.opens("s", last, game);
+    this.sends(...Array.from({ length: last }, (_, index) => index + 1));
+  }
+
   breaks(state: 0 | 2): void {
     this.readyState = state;
     this.onerror?.(new Event("error"));
@@ -81,6 +87,10 @@ let shares: FakeShare[];
 let open: () => void;
 
 const source = (): FakeSource => sources.at(-1)!;
+const hide = (hidden: boolean): void => {
+  isHidden = hidden;
+  sawVisibility();
+};
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 beforeEach(() => {
@@ -161,8 +171,7 @@ describe("a window whose game has ended", () => {
     await settled();
     expect(connection.isReplaced).toBe(false);
     answer = 409;
-    isHidden = true;
-    sawVisibility();
+    hide(true);
     await settled();
     expect(connection.isReplaced).toBe(false);
   });
@@ -171,8 +180,7 @@ describe("a window whose game has ended", () => {
 describe("the event stream", () => {
   it("starts at the first record", () => {
     expect(source().url).toBe("/api/events?after=0");
-    source().opens("s", 2);
-    source().sends(1, 2);
+    source().catchesUp(2);
     expect(session.lastSeq).toBe(2);
     expect(session.caughtUp).toBe(true);
     expect(statuses).toEqual(["open"]);
@@ -188,8 +196,7 @@ describe("the event stream", () => {
   });
 
   it("ignores records repeated after a reconnection", () => {
-    source().opens("s", 2);
-    source().sends(1, 2);
+    source().catchesUp(2);
     source().breaks(0);
     expect(statuses).toEqual(["open", "lost"]);
     source().opens("s", 4);
@@ -215,8 +222,7 @@ describe("the event stream", () => {
   });
 
   it("starts over with a new session without an id", () => {
-    source().opens("s", 2);
-    source().sends(1, 2);
+    source().catchesUp(2);
     source().breaks(0);
     source().opens(null, 0);
     expect(sources.length).toBe(2);
@@ -228,8 +234,7 @@ describe("the event stream", () => {
   });
 
   it("starts over with a new session", () => {
-    source().opens("s", 2);
-    source().sends(1, 2);
+    source().catchesUp(2);
     source().opens("other", 1);
     expect(source().url).toBe("/api/events?after=0");
     source().opens("other", 1);
@@ -250,8 +255,7 @@ describe("the event stream", () => {
   });
 
   it("ends when the server refuses the page", async () => {
-    source().opens("s", 1);
-    source().sends(1);
+    source().catchesUp(1);
     answer = 403;
     source().breaks(2);
     await settled();
@@ -260,16 +264,13 @@ describe("the event stream", () => {
   });
 
   it("closes on a long-hidden page and resumes later", () => {
-    source().opens("s", 3);
-    source().sends(1, 2, 3);
-    isHidden = true;
-    sawVisibility();
+    source().catchesUp(3);
+    hide(true);
     expect(waits[0]!.milliseconds).toBe(30_000);
     waits.shift()!.run();
     expect(source().isClosed).toBe(true);
     expect(connection.status).toBe("resting");
-    isHidden = false;
-    sawVisibility();
+    hide(false);
     expect(source().url).toBe("/api/events?after=3");
   });
 
@@ -285,10 +286,8 @@ describe("the event stream", () => {
 
   it("stays open when the page is hidden briefly", () => {
     source().opens("s", 0);
-    isHidden = true;
-    sawVisibility();
-    isHidden = false;
-    sawVisibility();
+    hide(true);
+    hide(false);
     expect(waits).toEqual([]);
     expect(sources.length).toBe(1);
   });
@@ -311,8 +310,7 @@ describe("a batch", () => {
 
 describe("a page whose cookie was overwritten", () => {
   it("sends its token again and resumes", async () => {
-    source().opens("s", 1);
-    source().sends(1);
+    source().catchesUp(1);
     [answer, isLetIn] = [403, true];
     source().breaks(2);
     await settled();
@@ -336,8 +334,7 @@ describe("a page whose cookie was overwritten", () => {
 
 describe("a page of an earlier game at the same address", () => {
   it("sends its game in each request and reports the end", async () => {
-    source().opens("s", 1, "g1");
-    source().sends(1);
+    source().catchesUp(1, "g1");
     answer = 409;
     source().breaks(2);
     await settled();
@@ -348,8 +345,7 @@ describe("a page of an earlier game at the same address", () => {
   });
 
   it("notices the new game when EventSource reconnects", () => {
-    source().opens("s", 1, "g1");
-    source().sends(1);
+    source().catchesUp(1, "g1");
     source().breaks(0);
     source().opens(null, 0, "g2");
     expect(connection.isReplaced).toBe(true);
@@ -358,8 +354,7 @@ describe("a page of an earlier game at the same address", () => {
   });
 
   it("requests its own game after each connection loss", () => {
-    source().opens("s", 1, "g1");
-    source().sends(1);
+    source().catchesUp(1, "g1");
     connection.retry();
     expect(source().url).toBe("/api/events?after=1&game=g1");
   });
@@ -397,8 +392,7 @@ describe("several windows of one browser", () => {
     share().role("follower");
     share().passes(3);
     expect(source().url).toBe("/api/events?after=0&game=g");
-    source().opens("s", 3, "g");
-    source().sends(1, 2, 3);
+    source().catchesUp(3, "g");
     expect(session.lastSeq).toBe(3);
     expect(source().isClosed).toBe(true);
     share().receive({ what: "opened", last: 5 });
@@ -407,8 +401,7 @@ describe("several windows of one browser", () => {
   });
 
   it("accept records before the leader is known", () => {
-    source().opens("s", 1, "g");
-    source().sends(1);
+    source().catchesUp(1, "g");
     share().passes(2, 3);
     share().role("follower");
     expect(session.lastSeq).toBe(3);
@@ -436,12 +429,10 @@ describe("several windows of one browser", () => {
   it("give up the lead while hidden", () => {
     source().opens("s", 0, "g");
     share().role("leader");
-    isHidden = true;
-    sawVisibility();
+    hide(true);
     waits.at(-1)?.run();
     expect(share().isLeft).toBe(true);
-    isHidden = false;
-    sawVisibility();
+    hide(false);
     source().opens("s", 0, "g");
     expect(shares.length).toBe(2);
   });

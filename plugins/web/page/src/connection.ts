@@ -279,24 +279,19 @@ export class Connection {
   }
 }
 
-export function readOpening(data: string): Opening | undefined {
+function readOpening(data: string): Opening | undefined {
   const value = parsed(data);
   if (!isObject(value)) return undefined;
-  const state = objectOf(value, "state");
-  const game = textOf(value, "game");
-  const language = textOf(value, "language");
   const opening = objectOf(value, "opening");
   return {
     // Unknown until the first record.
     sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
     last: numberOf(value, "last") ?? 0,
-    ...(game === undefined ? {} : { game }),
-    ...(language === undefined ? {} : { language }),
-    ...(opening === undefined
-      ? {}
-      : { opening: { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") } }),
-    ...(state === undefined ? {} : { state }),
+    game: textOf(value, "game"),
+    language: textOf(value, "language"),
+    opening: opening && { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") },
+    state: objectOf(value, "state"),
   };
 }
 

@@ -11,7 +11,7 @@ import type { Asset } from "../session/session.ts";
 import { isObject, numberOf } from "../session/record.ts";
 import { preview } from "../state/inspect.ts";
 import { shortened } from "../text/shorten.ts";
-import { addressOf, altOf, captionOf, categoryIcon, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
+import { addressOf, altOf, captionOf, categoryIcons, categoryOf, fileNameOf, formatOf, titleOf } from "./asset_words.ts";
 import { TextFile } from "./text_file.ts";
 
 export type AssetSize = "thumbnail" | "card" | "inline" | "large";
@@ -298,7 +298,7 @@ export class AssetFigure extends LitElement {
     if (asset.refused !== undefined) return this.#refused(asset, asset.refused);
     if (this.broken) return this.#gone(asset);
     const category = categoryOf(asset);
-    if (this.size === "thumbnail" && category !== "image") return this.#sign(asset, categoryIcon(category), titleOf(asset));
+    if (this.size === "thumbnail" && category !== "image") return this.#sign(asset, categoryIcons[category], titleOf(asset));
     switch (category) {
       case "image":
         return this.#image(asset);
@@ -341,7 +341,7 @@ export class AssetFigure extends LitElement {
     />`;
     if (this.size === "inline") {
       return html`<figure>
-        <a class="enlarges" href="#/assets/${asset.seq}/story" title="Enlarge">${image}<span class="hidden-text">, enlarge</span></a>
+        <a class="enlarges" href="#/assets/${asset.seq}/story" title="Enlarge">${image}<span class="unseen">, enlarge</span></a>
         ${this.#caption(asset)}
       </figure>`;
     }
@@ -366,10 +366,10 @@ export class AssetFigure extends LitElement {
 
   #details(asset: Asset): TemplateResult {
     const category = categoryOf(asset);
-    if (this.size === "card") return this.#sign(asset, categoryIcon(category), formatOf(asset));
+    if (this.size === "card") return this.#sign(asset, categoryIcons[category], formatOf(asset));
     const about = isObject(asset.metadata) && Object.keys(asset.metadata).length > 0 ? preview(asset.metadata, 300) : "";
     return html`<div class="details">
-      ${icon(categoryIcon(category))}
+      ${icon(categoryIcons[category])}
       <strong dir="auto">${shortened(titleOf(asset), 200)}</strong>
       <p><bdi>${shortened(asset.kind, 60)}</bdi> · <bdi>${shortened(asset.mediaType, 100)}</bdi>${this.bytes === undefined ? nothing : html` · ${bytes(this.bytes)}`}${about === "" ? nothing : html`<br /><code dir="auto">${about}</code>`}</p>
       <p><a href=${addressOf(asset)} download=${fileNameOf(asset)}>Download</a></p>

@@ -18,7 +18,7 @@ export function categoryOf(asset: Pick<Asset, "mediaType">): Category {
   return main === "image" || main === "audio" || main === "video" || main === "text" || main === "model" ? main : "other";
 }
 
-const icons: Record<Category, IconName> = {
+export const categoryIcons: Record<Category, IconName> = {
   image: "image",
   audio: "music",
   video: "movie",
@@ -26,10 +26,6 @@ const icons: Record<Category, IconName> = {
   model: "model",
   other: "file",
 };
-
-export function categoryIcon(category: Category): IconName {
-  return icons[category];
-}
 
 const describing = ["alt", "description", "title", "caption"];
 const naming = ["title", "caption", "name"];

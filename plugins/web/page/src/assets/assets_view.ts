@@ -19,7 +19,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "../tools/route.ts";
 import { timeOfDay } from "../tools/time_scale.ts";
 import "./asset_figure.ts";
-import { addressOf, type Category, categories, categoryIcon, categoryOf, fileNameOf, standing, titleOf } from "./asset_words.ts";
+import { addressOf, type Category, categories, categoryIcons, categoryOf, fileNameOf, standing, titleOf } from "./asset_words.ts";
 
 type Filter = Category | "refused" | "all";
 
@@ -63,7 +63,6 @@ export class AssetsView extends SessionView {
       }
       h1 {
         font-size: 1.375rem;
-        font-weight: 500;
       }
       .gallery {
         overflow: auto;
@@ -165,7 +164,6 @@ export class AssetsView extends SessionView {
       .bar h2 {
         flex: 1;
         font-size: 1.0625rem;
-        font-weight: 500;
       }
       .alone {
         min-height: 0;
@@ -193,7 +191,6 @@ export class AssetsView extends SessionView {
       }
       .facts h3 {
         font-size: 0.875rem;
-        font-weight: 500;
         color: var(--quiet);
         margin: 1rem 0 0.5rem;
       }
@@ -201,8 +198,6 @@ export class AssetsView extends SessionView {
         padding: 0.75rem 1rem;
         border-radius: 0.75rem;
         background: rgb(var(--mdui-color-surface-container));
-        font-family: var(--code);
-        font-size: 0.8125rem;
       }
       @media (max-width: 799.98px) {
         dialog[open] {
@@ -218,6 +213,7 @@ export class AssetsView extends SessionView {
         }
         .bar {
           flex-wrap: wrap;
+          gap: 0;
           padding-inline: 0.5rem;
         }
         .bar h2 {
@@ -234,9 +230,6 @@ export class AssetsView extends SessionView {
         }
         .bar [role="status"] {
           display: none;
-        }
-        .bar {
-          gap: 0;
         }
       }
     `,
@@ -327,7 +320,7 @@ export class AssetsView extends SessionView {
 
   #chip(filter: Filter, count: number): TemplateResult {
     return html`<button class="chip" type="button" aria-pressed=${this.filter === filter ? "true" : "false"} @click=${() => this.#show(filter)}>
-      ${filter === "all" ? nothing : icon(filter === "refused" ? "block" : categoryIcon(filter))}${names[filter]}
+      ${filter === "all" ? nothing : icon(filter === "refused" ? "block" : categoryIcons[filter])}${names[filter]}
       <span class="number">${count.toLocaleString("en")}</span>
     </button>`;
   }
@@ -430,7 +423,7 @@ export class AssetsView extends SessionView {
         ${guard([asset.metadata], () =>
           Object.keys(asset.metadata).length === 0
             ? nothing
-            : html`<h3>Metadata</h3><narratoria-long-text class="metadata" verbatim .text=${print(asset.metadata, 1_000_000).text}></narratoria-long-text>`,
+            : html`<h3>Metadata</h3><narratoria-long-text class="metadata code" verbatim .text=${print(asset.metadata, 1_000_000).text}></narratoria-long-text>`,
         )}
       </div>`;
   }

@@ -33,7 +33,7 @@ export class CopyButton extends LitElement {
       >
         ${icon(done ? "check" : "copy")}${this.compact ? "" : html`<span>${this.outcome || "Copy"}</span>`}
       </button>
-      <span class="hidden-text" role="status">${this.outcome}</span>`;
+      <span class="unseen" role="status">${this.outcome}</span>`;
   }
 
   async #copy(): Promise<void> {

@@ -31,11 +31,6 @@ export abstract class SessionView extends LitElement {
     if (changed.has("session")) this.#listen();
   }
 
-  // False while a different view is shown.
-  protected get isSeen(): boolean {
-    return this.isConnected && this.getClientRects().length > 0;
-  }
-
   // The view's size has changed, or it is visible again.
   protected resized(): void {
     if (!this.#stale) return;
@@ -43,15 +38,15 @@ export abstract class SessionView extends LitElement {
     this.requestUpdate();
   }
 
-  // The session has changed.
-  protected changed(): void {
-    if (this.isSeen) this.requestUpdate();
+  #changed(): void {
+    const isSeen = this.isConnected && this.getClientRects().length > 0;
+    if (isSeen) this.requestUpdate();
     else this.#stale = true;
   }
 
   #listen(): void {
     this.#ends?.();
-    this.#ends = this.isConnected ? this.session?.subscribe(() => this.changed()) : undefined;
+    this.#ends = this.isConnected ? this.session?.subscribe(() => this.#changed()) : undefined;
     this.requestUpdate();
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Styles common to the views of tools, assets and state.
 import { css } from "lit";
+import { common } from "../theme/shared.ts";
 
-export const base = css`
+const views = css`
   :host {
     display: block;
     box-sizing: border-box;
@@ -18,14 +19,6 @@ export const base = css`
     --accent: rgb(var(--mdui-color-primary));
     --code: var(--font-code, ui-monospace, monospace);
   }
-  *,
-  *::before,
-  *::after {
-    box-sizing: border-box;
-  }
-  [hidden] {
-    display: none !important;
-  }
   h1,
   h2,
   h3,
@@ -38,6 +31,11 @@ export const base = css`
   pre {
     margin: 0;
     padding: 0;
+  }
+  h1,
+  h2,
+  h3 {
+    font-weight: 500;
   }
   ul,
   ol {
@@ -65,15 +63,6 @@ export const base = css`
     to {
       transform: rotate(1turn);
     }
-  }
-  .hidden-text {
-    position: absolute;
-    width: 1px;
-    height: 1px;
-    margin: -1px;
-    overflow: hidden;
-    clip-path: inset(50%);
-    white-space: nowrap;
   }
   .clipped {
     overflow: hidden;
@@ -150,6 +139,9 @@ export const base = css`
   }
   .chip[aria-pressed="true"] {
     border-color: transparent;
+  }
+  .chip[aria-pressed="true"],
+  .segments button[aria-pressed="true"] {
     color: rgb(var(--mdui-color-on-secondary-container));
     background: rgb(var(--mdui-color-secondary-container));
   }
@@ -158,6 +150,23 @@ export const base = css`
     flex-wrap: wrap;
     gap: 0.5rem;
     align-items: center;
+  }
+  /* Buttons of which one is pressed, side by side. */
+  .segments {
+    display: inline-flex;
+    border: 1px solid rgb(var(--mdui-color-outline));
+    border-radius: 1.125rem;
+    overflow: hidden;
+  }
+  .segments button {
+    min-height: 2.125rem;
+    padding: 0 0.75rem;
+  }
+  .segments button + button {
+    border-inline-start: 1px solid rgb(var(--mdui-color-outline));
+  }
+  .segments button:focus-visible {
+    outline-offset: -3px;
   }
   .completed {
     --tone: var(--good);
@@ -214,7 +223,6 @@ export const base = css`
   }
   .empty h1 {
     font-size: 1.25rem;
-    font-weight: 500;
     color: rgb(var(--mdui-color-on-surface));
   }
   .empty p {
@@ -258,10 +266,14 @@ export const base = css`
     .card {
       border: 1px solid ButtonBorder;
     }
-    .chip[aria-pressed="true"] {
-      background: Highlight;
-      color: HighlightText;
+    [aria-pressed="true"],
+    [aria-selected="true"],
+    .turn[aria-current] {
+      background: Highlight !important;
+      color: HighlightText !important;
       forced-color-adjust: none;
     }
   }
 `;
+
+export const base = [common, views];

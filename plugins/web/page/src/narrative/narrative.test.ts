@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { Prompts } from "../prompts.ts";
 import type { EventRecord, JsonObject } from "../session/record.ts";
 import { Session } from "../session/session.ts";
-import { type Draft, numbered, stream } from "../session/testing.ts";
+import { type Draft, numbered, settled, stream } from "../session/testing.ts";
 import { Reading } from "../shell/reading.ts";
 import "./narrative_view.ts";
 
@@ -16,10 +16,6 @@ let prompts: Prompts;
 let posted: string[];
 let view: LitElement;
 let reading: Reading;
-
-const settled = async (): Promise<void> => {
-  for (let round = 0; round < 4; ++round) await new Promise((resolve) => setTimeout(resolve));
-};
 
 type Given = [kind: string, event: JsonObject, from?: Partial<EventRecord>];
 

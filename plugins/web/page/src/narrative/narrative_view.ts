@@ -112,10 +112,14 @@ export class NarrativeView extends LitElement {
         }
       }
 
-      .column {
+      .column,
+      .dock {
         width: 100%;
         max-width: calc(var(--line-width, 36em) + 3rem);
         margin-inline: auto;
+      }
+
+      .column {
         padding: 1.5rem 1.5rem 2rem;
       }
 
@@ -244,9 +248,6 @@ export class NarrativeView extends LitElement {
       }
 
       .dock {
-        width: 100%;
-        max-width: calc(var(--line-width, 36em) + 3rem);
-        margin-inline: auto;
         padding: 0.5rem 1.5rem 1rem;
       }
 
@@ -364,9 +365,9 @@ export class NarrativeView extends LitElement {
     if (changed.has("session") || changed.has("prompts") || changed.has("reading") || this.#unsubscribe.length === 0) {
       this.#forget();
       const draw = (): void => this.requestUpdate();
-      if (this.session !== undefined) this.#unsubscribe.push(this.session.subscribe(draw));
-      if (this.prompts !== undefined) this.#unsubscribe.push(this.prompts.subscribe(draw));
-      if (this.reading !== undefined) this.#unsubscribe.push(this.reading.subscribe(draw));
+      for (const one of [this.session, this.prompts, this.reading]) {
+        if (one !== undefined) this.#unsubscribe.push(one.subscribe(draw));
+      }
     }
     if (changed.has("session")) this.#newAfter = Number.MAX_SAFE_INTEGER;
     const session = this.session;

@@ -8,11 +8,11 @@ import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
 import { styleMap } from "../csp/style_map.ts";
 import type { Invocation, InvocationState, Turn } from "../session/session.ts";
-import { segment } from "../shell/route.ts";
 import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
-import { failureDetails, hasFailed, toolsWords, turnDetails } from "./words.ts";
+import { planRoute, toolRoute } from "../tools/route.ts";
+import { failureDetails, hasFailed, invocationsOf, toolsWords, turnDetails } from "./words.ts";
 
 const kShown = 24;
 const kWorking = 3;
@@ -218,12 +218,7 @@ export class ToolsLine extends LitElement {
 
   // Shows the tools' progress messages, which are written for the player. Their names are not shown.
   #working(turn: Turn): unknown {
-    const working: Invocation[] = [];
-    for (const plan of turn.plans) {
-      for (const invocation of plan.invocations.values()) {
-        if (isWorking(turn, invocation)) working.push(invocation);
-      }
-    }
+    const working = invocationsOf(turn).filter((one) => isWorking(turn, one));
     if (working.length === 0) return nothing;
     const telling = working.filter((one) => one.progress !== undefined).slice(0, kWorking);
     if (telling.length === 0) {
@@ -240,18 +235,12 @@ export class ToolsLine extends LitElement {
   }
 
   #all(turn: Turn): unknown {
-    const shown: Invocation[] = [];
-    let total = 0;
-    for (const plan of turn.plans) {
-      for (const invocation of plan.invocations.values()) {
-        if (++total <= kShown) shown.push(invocation);
-      }
-    }
+    const all = invocationsOf(turn);
     const last = turn.plans.at(-1);
     return html`<ul>
-      ${shown.map((one) => this.#invocation(turn, one))}
-      ${total > shown.length && last !== undefined
-        ? html`<li class="tool"><a href="#/tools/${segment(last.key)}">and ${counted(total - shown.length, "more tool")}</a></li>`
+      ${all.slice(0, kShown).map((one) => this.#invocation(turn, one))}
+      ${all.length > kShown && last !== undefined
+        ? html`<li class="tool"><a href=${planRoute(last.key)}>and ${counted(all.length - kShown, "more tool")}</a></li>`
         : nothing}
       ${turnDetails(turn).map((one) => html`<li class="tool" dir="auto">${one}</li>`)}
     </ul>`;
@@ -262,7 +251,7 @@ export class ToolsLine extends LitElement {
     const summary = shortened(invocation.summary ?? "", 120);
     return html`<li class=${classMap({ tool: true, [state]: true })}>
       <span class="sign" aria-hidden="true">${sign(state)}</span>
-      <a href="#/tools/${segment(invocation.planKey)}/${segment(invocation.toolId)}" dir="auto">${shortened(invocation.toolId, 80)}</a>
+      <a href=${toolRoute(invocation.planKey, invocation.toolId)} dir="auto">${shortened(invocation.toolId, 80)}</a>
       ${summary === "" ? nothing : html`<span dir="auto">${summary}</span>`}
       <span class="unseen">${state}</span>
       ${hasFailed(invocation)

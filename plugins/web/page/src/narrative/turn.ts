@@ -83,6 +83,7 @@ export class TurnView extends LitElement {
       }
 
       .new {
+        --reveal: 140%;
         animation: reveal 0.9s cubic-bezier(0.2, 0, 0.4, 1);
         mask-image: linear-gradient(to bottom, #000 calc(var(--reveal) - 40%), #0000 calc(var(--reveal) + 10%));
       }
@@ -96,10 +97,6 @@ export class TurnView extends LitElement {
           --reveal: 140%;
           opacity: 1;
         }
-      }
-
-      .new {
-        --reveal: 140%;
       }
 
       .failure {
@@ -133,7 +130,8 @@ export class TurnView extends LitElement {
       }
 
       .refused,
-      .moved {
+      .moved,
+      .lack {
         margin: 0 0 1.25rem;
         font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
@@ -194,13 +192,6 @@ export class TurnView extends LitElement {
         }
       }
 
-      .lack {
-        margin: 0 0 1.25rem;
-        font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
-        color: rgb(var(--mdui-color-on-surface-variant));
-        overflow-wrap: anywhere;
-      }
-
       .lack summary {
         width: fit-content;
         max-width: 100%;
@@ -258,7 +249,12 @@ export class TurnView extends LitElement {
             >${counted(left, "earlier part")}</mdui-button
           >`
         : nothing}
-      ${repeat(left > 0 ? entries.slice(left) : entries, keyOf, (entry) => this.#entry(entry))}
+      ${repeat(
+        left > 0 ? entries.slice(left) : entries,
+        // The end of a plan may be both a narrative and a failure.
+        (entry) => `${entry.what} ${entry.seq}`,
+        (entry) => this.#entry(entry),
+      )}
       ${isThinking(turn) ? thinking() : nothing}
       ${this.#ending(endingOf(turn))}
       ${remark === undefined
@@ -348,22 +344,6 @@ function isShown(turn: Turn, entry: TurnEntry): boolean {
   return !turn.assets.some(
     (one) => one.seq > asset.seq && one.planKey === asset.planKey && one.toolId === asset.toolId && one.assetId === asset.assetId,
   );
-}
-
-// The end of a plan may be both a narrative and a failure.
-function keyOf(entry: TurnEntry): string {
-  switch (entry.what) {
-    case "narrative":
-      return `narrative ${entry.narrative.seq}`;
-    case "asset":
-      return `asset ${entry.asset.seq}`;
-    case "placeholder":
-      return `placeholder ${entry.placeholder.seq}`;
-    case "failure":
-      return `failure ${entry.seq}`;
-    case "plan":
-      return "";
-  }
 }
 
 // True if no plan is running, so the narrator is generating one.

@@ -62,6 +62,10 @@ function failuresOf(plan: PlanRun): Invocation[] {
   return [...plan.invocations.values()].filter(hasFailed);
 }
 
+export function invocationsOf(turn: Turn): Invocation[] {
+  return turn.plans.flatMap((plan) => [...plan.invocations.values()]);
+}
+
 export function hasFailed(invocation: Invocation): boolean {
   return invocation.state === "failed" || invocation.state === "timeout";
 }
@@ -74,14 +78,8 @@ function storyWords(invocation: Invocation): string {
 
 // "3 tools ran", "3 tools ran, 1 failed", "1 warning"; undefined if there is nothing to say.
 export function toolsWords(turn: Turn): string | undefined {
-  let ran = 0;
-  let failed = 0;
-  for (const plan of turn.plans) {
-    for (const invocation of plan.invocations.values()) {
-      if (invocation.started !== undefined || hasFailed(invocation)) ++ran;
-      if (hasFailed(invocation)) ++failed;
-    }
-  }
+  const ran = invocationsOf(turn).filter((one) => one.started !== undefined || hasFailed(one)).length;
+  const failed = invocationsOf(turn).filter(hasFailed).length;
   const words: string[] = [];
   if (ran > 0) words.push(`${counted(ran, "tool")} ran`);
   if (failed > 0) words.push(`${failed.toLocaleString("en")} failed`);

@@ -18,11 +18,11 @@ export interface Attempt {
   number: number;
   state: AttemptState;
   started: number;
-  ended: number | undefined;
-  code: string | undefined;
-  error: string | undefined;
-  exitStatus: number | undefined;
-  signal: number | undefined;
+  ended?: number | undefined;
+  code?: string | undefined;
+  error?: string | undefined;
+  exitStatus?: number | undefined;
+  signal?: number | undefined;
 }
 
 // An `error` event of the tool itself.
@@ -38,27 +38,27 @@ export interface Invocation {
   toolId: string;
   toolPath: string;
   // The line of the script that invoked the tool.
-  line: number | undefined;
+  line?: number | undefined;
   dependencies: string[];
   state: InvocationState;
   attempts: Attempt[];
   logs: LogLines;
   // The latest `fields.progress`, 0 to 1.
-  progress: number | undefined;
+  progress?: number | undefined;
   // The message of that event.
-  progressMessage: string | undefined;
+  progressMessage?: string | undefined;
   errors: ToolError[];
   // From its `done` event.
-  summary: string | undefined;
-  result: Json | undefined;
+  summary?: string | undefined;
+  result?: Json | undefined;
   // From the record `tool_ended`.
-  error: string | undefined;
-  errorCode: string | undefined;
-  stderr: string | undefined;
-  executionTime: number | undefined;
+  error?: string | undefined;
+  errorCode?: string | undefined;
+  stderr?: string | undefined;
+  executionTime?: number | undefined;
   pendingSince: number;
-  started: number | undefined;
-  ended: number | undefined;
+  started?: number | undefined;
+  ended?: number | undefined;
   revision: number;
 }
 
@@ -71,12 +71,12 @@ export interface PlanRun {
   // "continue": after success the narrator is asked for the next plan of the turn.
   isContinued: boolean;
   // The plan of the turn that this one continues.
-  continues: PlanRun | undefined;
+  continues?: PlanRun | undefined;
   started: number;
-  ended: number | undefined;
-  success: boolean | undefined;
+  ended?: number | undefined;
+  success?: boolean | undefined;
   failedTools: string[];
-  executionTime: number | undefined;
+  executionTime?: number | undefined;
   // In the plan's order.
   invocations: Map<string, Invocation>;
   turn: Turn;
@@ -102,8 +102,8 @@ export interface Usage {
 }
 
 export interface Choices {
-  planKey: string | undefined;
-  prompt: string | undefined;
+  planKey?: string | undefined;
+  prompt?: string | undefined;
   choices: string[];
 }
 
@@ -124,7 +124,6 @@ export interface Asset {
 }
 
 export interface UiPlaceholder {
-  seq: number;
   planKey: string | undefined;
   toolId: string | undefined;
   attempt: number | undefined;
@@ -169,22 +168,22 @@ export interface OpeningScene {
 
 // The items that a turn shows, in order of arrival.
 export type TurnEntry =
-  | { what: "narrative"; narrative: Narrative }
-  | { what: "plan"; plan: PlanRun }
+  | { what: "narrative"; seq: number; narrative: Narrative }
+  | { what: "plan"; seq: number; plan: PlanRun }
   // The plan has failed.
   | { what: "failure"; seq: number; plan: PlanRun }
-  | { what: "asset"; asset: Asset }
-  | { what: "placeholder"; placeholder: UiPlaceholder };
+  | { what: "asset"; seq: number; asset: Asset }
+  | { what: "placeholder"; seq: number; placeholder: UiPlaceholder };
 
 export interface Turn {
   // From 0.
   index: number;
   // undefined if the host ran a plan without a prompt.
-  prompt: { text: string } | undefined;
+  prompt?: { text: string } | undefined;
   // The turn of the store, 0 for the beginning, that the host made the session go to. This turn repeats its end.
-  movedTo: number | undefined;
+  movedTo?: number | undefined;
   started: number;
-  ended: number | undefined;
+  ended?: number | undefined;
   narratives: Narrative[];
   // Summaries of the tools of continued plans. They are told at the end unless a narrative follows.
   untold: string[];
@@ -194,12 +193,12 @@ export interface Turn {
   warnings: Warning[];
   entries: TurnEntry[];
   // The latest choices; final once the turn has ended.
-  choices: Choices | undefined;
+  choices?: Choices | undefined;
   // The number of plans from the narrator, including refused ones; known at the end.
-  generations: number | undefined;
+  generations?: number | undefined;
   // undefined while the turn runs.
-  outcome: Outcome | undefined;
+  outcome?: Outcome | undefined;
   // The number of the record that ended the turn.
-  endSeq: number | undefined;
+  endSeq?: number | undefined;
   revision: number;
 }

@@ -11,18 +11,10 @@ const ended = (outcome: string, generations: number, choices: string[] = []): Dr
   kind: "turn_ended",
   event: { outcome, generations, choices },
 });
-const from = (kind: string, event: JsonObject, attempt: number | null = null, planId = "p"): Draft => ({
-  kind,
-  event,
-  planId,
-  toolId: "t",
-  attempt,
-});
-const plan = (planId: string, members: JsonObject = {}): Draft => ({
-  kind: "plan_started",
-  event: { plan: { requestId: planId, tools: [], ...members }, generationAttempt: 1, parentPlanId: null },
-  planId,
-});
+const from = (kind: string, event: JsonObject, attempt: number | null = null, planId = "p"): Draft => {
+  return { kind, event, planId, toolId: "t", attempt };
+};
+const plan = (planId: string, plan: JsonObject = {}): Draft => ({ kind: "plan_started", event: { plan }, planId });
 const started = plan("p");
 const planEnded = (planId: string, success = true): Draft => ({ kind: "plan_ended", event: { success }, planId });
 const tell = (text: string, planId = "p"): Draft => ({ kind: "narrative", event: { text, source: "plan" }, planId });

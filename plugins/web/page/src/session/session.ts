@@ -39,12 +39,12 @@ export type { Level, LogLine, LogLines } from "./log_lines.ts";
 // beginning; this page's requests contain it, so that a later game at the same address refuses them.
 export interface Opening {
   sessionId: string;
-  game?: string;
+  game?: string | undefined;
   title: string;
-  language?: string;
-  opening?: OpeningScene;
+  language?: string | undefined;
+  opening?: OpeningScene | undefined;
   last: number;
-  state?: JsonObject;
+  state?: JsonObject | undefined;
 }
 
 // The error code of attempts and tools that the player or the host cancelled.
@@ -218,7 +218,7 @@ export class Session {
     if (open === undefined) {
       open = { seq: record.seq, text: "", pieces: "open", spoken: [] };
       turn.narratives.push(open);
-      turn.entries.push({ what: "narrative", narrative: open });
+      turn.entries.push({ what: "narrative", seq: record.seq, narrative: open });
     }
     open.text += text;
     // Whole sentences only.
@@ -262,7 +262,7 @@ export class Session {
     const text = textOf(record.event, "narrative") ?? "";
     if (text !== "") addNarrative(turn, record.seq, text);
     const choices = textsOf(record.event, "choices");
-    if (choices.length > 0) turn.choices = { planKey: undefined, prompt: undefined, choices };
+    if (choices.length > 0) turn.choices = { choices };
     endTurn(turn, "completed", record.seq, time);
   }
 
@@ -286,10 +286,7 @@ export class Session {
       isContinued: flagOf(content, "continue") === true,
       continues,
       started: time,
-      ended: undefined,
-      success: undefined,
       failedTools: [],
-      executionTime: undefined,
       invocations: new Map(),
       turn,
       revision: record.seq,
@@ -297,7 +294,7 @@ export class Session {
     this.#latest.set(planId, plan);
     this.plans.set(plan.key, plan);
     turn.plans.push(plan);
-    turn.entries.push({ what: "plan", plan });
+    turn.entries.push({ what: "plan", seq: record.seq, plan });
     turn.choices = continues === undefined || turn.choices === undefined ? undefined : { ...turn.choices, planKey: plan.key };
     turn.revision = record.seq;
   }
@@ -338,23 +335,12 @@ export class Session {
         planKey: plan.key,
         toolId,
         toolPath: "",
-        line: undefined,
         dependencies: [],
         state: "pending",
         attempts: [],
         logs: new LogLines(),
-        progress: undefined,
-        progressMessage: undefined,
         errors: [],
-        summary: undefined,
-        result: undefined,
-        error: undefined,
-        errorCode: undefined,
-        stderr: undefined,
-        executionTime: undefined,
         pendingSince: time,
-        started: undefined,
-        ended: undefined,
         revision: record.seq,
       };
       plan.invocations.set(toolId, invocation);
@@ -412,11 +398,6 @@ export class Session {
         number,
         state: "running",
         started: time,
-        ended: undefined,
-        code: undefined,
-        error: undefined,
-        exitStatus: undefined,
-        signal: undefined,
       };
       invocation.attempts.push(attempt);
       invocation.state = "running";
@@ -533,7 +514,7 @@ export class Session {
     this.#standing.set(name, asset);
     this.assets.push(asset);
     turn.assets.push(asset);
-    turn.entries.push({ what: "asset", asset });
+    turn.entries.push({ what: "asset", seq: record.seq, asset });
   }
 
   #standingAsset(record: EventRecord): Asset | undefined {
@@ -565,7 +546,6 @@ export class Session {
   #uiPlaceholder(record: EventRecord, time: number): void {
     const turn = this.#turnOf(record, time);
     const placeholder: UiPlaceholder = {
-      seq: record.seq,
       planKey: this.#planOf(record)?.key,
       toolId: record.toolId ?? undefined,
       attempt: record.attempt ?? undefined,
@@ -573,7 +553,7 @@ export class Session {
       payload: member(record.event, "payload") ?? {},
     };
     dropEarlierAttempts(turn, placeholder);
-    turn.entries.push({ what: "placeholder", placeholder });
+    turn.entries.push({ what: "placeholder", seq: record.seq, placeholder });
   }
 
   #conflict(record: EventRecord): void {
@@ -604,7 +584,7 @@ export class Session {
 function addNarrative(turn: Turn, seq: number, text: string): void {
   const narrative: Narrative = { seq, text, spoken: [{ seq, text }] };
   turn.narratives.push(narrative);
-  turn.entries.push({ what: "narrative", narrative });
+  turn.entries.push({ what: "narrative", seq, narrative });
 }
 
 // The narrative that the narrator is telling in pieces.

@@ -34,6 +34,11 @@ export function played(...parts: (Draft | readonly Draft[])[]): Session {
   return session;
 }
 
+// Waits until the elements of a view are drawn.
+export async function settled(): Promise<void> {
+  for (let round = 0; round < 4; ++round) await new Promise((resolve) => setTimeout(resolve));
+}
+
 export function assetOf(more: Partial<Asset> = {}): Asset {
   return {
     seq: 7, time: 0, planKey: undefined, toolId: "t", attempt: 1, assetId: "torch", kind: "image",

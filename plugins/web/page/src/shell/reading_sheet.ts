@@ -58,7 +58,6 @@ export class ReadingSheet extends LitElement {
       }
       h2 {
         font-size: 1rem;
-        font-weight: 500;
       }
       .steps {
         display: flex;
@@ -68,39 +67,12 @@ export class ReadingSheet extends LitElement {
         min-width: 3.25rem;
         text-align: center;
       }
-      .choice {
-        display: inline-flex;
-        border: 1px solid rgb(var(--mdui-color-outline));
-        border-radius: 1.125rem;
-        overflow: hidden;
-      }
-      .choice button {
-        min-height: 2.125rem;
-        padding: 0 0.75rem;
-      }
-      .choice button + button {
-        border-inline-start: 1px solid rgb(var(--mdui-color-outline));
-      }
-      .choice button[aria-pressed="true"] {
-        background: rgb(var(--mdui-color-secondary-container));
-        color: rgb(var(--mdui-color-on-secondary-container));
-      }
-      .choice button:focus-visible {
-        outline-offset: -3px;
-      }
       kbd {
         padding: 0 0.375rem;
         border: 1px solid var(--line);
         border-radius: 0.25rem;
         font: inherit;
         font-size: 0.75rem;
-      }
-      @media (forced-colors: active) {
-        .choice button[aria-pressed="true"] {
-          background: Highlight;
-          color: HighlightText;
-          forced-color-adjust: none;
-        }
       }
       @media print {
         :host {
@@ -139,7 +111,7 @@ export class ReadingSheet extends LitElement {
       </div>
       <div class="row">
         <span id="lines">Lines</span>
-        <span class="choice" role="group" aria-labelledby="lines">
+        <span class="segments" role="group" aria-labelledby="lines">
           ${(Object.keys(lineWidths) as LineWidth[]).map(
             (one) =>
               html`<button type="button" aria-pressed=${reading?.lineWidth === one ? "true" : "false"} @click=${() => reading?.set({ lineWidth: one })}>${one}</button>`,
@@ -148,7 +120,7 @@ export class ReadingSheet extends LitElement {
       </div>
       <div class="row">
         <span id="colours">Colours</span>
-        <span class="choice" role="group" aria-labelledby="colours">
+        <span class="segments" role="group" aria-labelledby="colours">
           ${(["dark", "light"] as const).map(
             (one) =>
               html`<button type="button" aria-label=${one === "dark" ? "Dark colours" : "Light colours"} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.#theme(one)}>${one}</button>`,

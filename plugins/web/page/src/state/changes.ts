@@ -8,7 +8,6 @@ export interface Change {
   segments: string[];
   what: "added" | "changed" | "removed" | "same";
   value: Json | undefined;
-  before: Json | undefined;
 }
 
 export function changesOf(before: JsonObject, { patch, nulls = {} }: StatePatch, limit: number): { changes: Change[]; more: boolean } {
@@ -24,7 +23,7 @@ export function changesOf(before: JsonObject, { patch, nulls = {} }: StatePatch,
       if (changes.length === limit) return false;
       const old = valueAt(before, segments);
       const isRemoval = value === null && valueAt(nulls, segments) !== null;
-      changes.push({ segments, what: isRemoval ? removal(old) : whatHappened(old, value), value: isRemoval ? undefined : value, before: old });
+      changes.push({ segments, what: isRemoval ? removal(old) : whatHappened(old, value), value: isRemoval ? undefined : value });
     }
     return true;
   };

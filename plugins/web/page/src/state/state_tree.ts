@@ -5,6 +5,7 @@ import { css, html, LitElement, nothing, type PropertyValues, type TemplateResul
 import { customElement, property } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { icon } from "../controls/icons.ts";
+import { leadsTo } from "../controls/keys.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
 import type { Json, JsonObject } from "../session/record.ts";
@@ -49,8 +50,6 @@ export class StateTree extends LitElement {
         padding-inline: 0.5rem 1rem;
         white-space: nowrap;
         cursor: default;
-        font-family: var(--code);
-        font-size: 0.8125rem;
       }
       .row:hover {
         background: rgba(var(--mdui-color-on-surface), 0.05);
@@ -119,9 +118,6 @@ export class StateTree extends LitElement {
       .value.boolean {
         color: light-dark(#8a4200, #ffb68a);
       }
-      .row[aria-selected="true"] .value {
-        color: inherit;
-      }
       .author {
         flex: 0 0 auto;
         max-width: min(12rem, 40%);
@@ -132,11 +128,6 @@ export class StateTree extends LitElement {
         background: var(--caution-container);
       }
       @media (forced-colors: active) {
-        .row[aria-selected="true"] {
-          background: Highlight;
-          color: HighlightText;
-          forced-color-adjust: none;
-        }
         .row.marked::before {
           background: CanvasText;
         }
@@ -170,7 +161,7 @@ export class StateTree extends LitElement {
   protected override willUpdate(changed: PropertyValues): void {
     if (changed.has("value") || changed.has("tree")) {
       this.tree.update(this.value);
-      if (!this.tree.isArranged && this.tree.rowCount <= small) this.#openSmall();
+      if (!this.tree.isArranged && this.tree.rowCount <= small) this.tree.expandAll(small);
     }
     if (changed.has("selected") && this.selected !== undefined && this.selected.length > 0) {
       this.tree.reveal(this.selected);
@@ -208,22 +199,16 @@ export class StateTree extends LitElement {
     if (node !== undefined && node.parent !== undefined) this.#rows.reveal(this.tree.indexOf(node));
   }
 
-  // Returns true if all rows are expanded.
-  expandAll(): boolean {
+  expandAll(): void {
     this.tree.isArranged = true;
-    const complete = this.tree.expandAll(mostRows);
+    this.tree.expandAll(mostRows);
     this.requestUpdate();
-    return complete;
   }
 
   collapseAll(): void {
     this.tree.isArranged = true;
     this.tree.collapseAll();
     this.requestUpdate();
-  }
-
-  #openSmall(): void {
-    this.tree.expandAll(small);
   }
 
   #row(node: TreeNode, index: number, isSelected: boolean): TemplateResult {
@@ -237,7 +222,7 @@ export class StateTree extends LitElement {
     const indent = { paddingInlineStart: `calc(0.5rem + ${Math.min(depth, 40)} * var(--indent, 1.125rem))` };
     const isIndex = Array.isArray(node.parent?.value);
     return html`<div
-      class="row ${node.expanded ? "open" : ""} ${own ? "marked" : ""}"
+      class="row code ${node.expanded ? "open" : ""} ${own ? "marked" : ""}"
       id="row${index}"
       role="treeitem"
       aria-level=${depth + 1}
@@ -263,7 +248,7 @@ export class StateTree extends LitElement {
         patch === undefined
           ? nothing
           : html`<span class="author clipped ${inside ? "inside" : ""}" title="${inside ? "Changed inside" : "Changed"} by ${authorOf(patch)}"
-              ><span class="hidden-text">${inside ? "changed inside by " : "changed by "}</span><bdi>${authorOf(patch)}</bdi></span
+              ><span class="unseen">${inside ? "changed inside by " : "changed by "}</span><bdi>${authorOf(patch)}</bdi></span
             >`
       }
     </div>`;
@@ -295,26 +280,8 @@ export class StateTree extends LitElement {
     const node = this.selected === undefined ? undefined : tree.find(this.selected);
     const here = node === undefined || node.parent === undefined ? -1 : tree.indexOf(node);
     const page = Math.max(1, Math.floor((this.#rows.scroller.value?.clientHeight ?? 300) / this.#rows.rowHeight) - 1);
-    let to: number | undefined;
-    switch (event.key) {
-      case "ArrowDown":
-        to = here + 1;
-        break;
-      case "ArrowUp":
-        to = here - 1;
-        break;
-      case "PageDown":
-        to = here + page;
-        break;
-      case "PageUp":
-        to = here - page;
-        break;
-      case "Home":
-        to = 0;
-        break;
-      case "End":
-        to = tree.rowCount - 1;
-        break;
+    let to = leadsTo(event, here, tree.rowCount - 1, page);
+    if (to === undefined) switch (event.key) {
       case "ArrowRight":
         if (node === undefined || here < 0) to = 0;
         else if (isContainer(node.value) && !node.expanded) this.#toggle(node);

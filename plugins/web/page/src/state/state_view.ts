@@ -69,7 +69,6 @@ export class StateView extends SessionView {
       }
       h1 {
         font-size: 1.375rem;
-        font-weight: 500;
         margin-inline-end: auto;
       }
       .search {
@@ -212,12 +211,10 @@ export class StateView extends SessionView {
       }
       h2 {
         font-size: 1rem;
-        font-weight: 500;
         overflow-wrap: anywhere;
       }
       h3 {
         font-size: 0.875rem;
-        font-weight: 500;
         color: var(--quiet);
         margin-bottom: 0.5rem;
       }
@@ -243,8 +240,6 @@ export class StateView extends SessionView {
         overflow: auto;
         border-radius: 0.75rem;
         background: rgb(var(--mdui-color-surface-container));
-        font-family: var(--code);
-        font-size: 0.8125rem;
         scrollbar-width: thin;
       }
       .json pre {
@@ -267,8 +262,6 @@ export class StateView extends SessionView {
       }
       .writing .value {
         grid-column: 1 / -1;
-        font-family: var(--code);
-        font-size: 0.8125rem;
         color: var(--quiet);
         overflow-wrap: anywhere;
       }
@@ -317,11 +310,6 @@ export class StateView extends SessionView {
         }
         .search {
           border: 1px solid CanvasText;
-        }
-        .live[aria-pressed="true"] {
-          background: Highlight;
-          color: HighlightText;
-          forced-color-adjust: none;
         }
       }
       @container (max-width: 839.98px) {
@@ -640,7 +628,7 @@ export class StateView extends SessionView {
         <h3>JSON</h3>
         <narratoria-copy compact label="Copy as JSON" .text=${() => JSON.stringify(value, null, 2)}></narratoria-copy>
       </div>
-      <div class="json" tabindex="0" role="group" aria-label="Value as JSON">
+      <div class="json code" tabindex="0" role="group" aria-label="Value as JSON">
         <pre dir="auto">${text}${complete ? "" : "…"}</pre>
         ${complete ? nothing : html`<button class="button plain" type="button" @click=${() => (this.room *= 4)}>Show more</button>`}
       </div>
@@ -678,7 +666,7 @@ export class StateView extends SessionView {
         ${this.#writings.map((one) => this.#writing(session, one, segments))}
         ${
           first !== undefined && !this.#writingsMore
-            ? html`<li class="writing"><span>from the beginning</span><span class="value" dir="auto">${preview(first, 200)}</span></li>`
+            ? html`<li class="writing"><span>from the beginning</span><span class="value code" dir="auto">${preview(first, 200)}</span></li>`
             : nothing
         }
         ${this.#writings.length === 0 && first === undefined ? html`<li class="quiet">Not changed so far.</li>` : nothing}
@@ -694,9 +682,9 @@ export class StateView extends SessionView {
     return html`<li class="writing">
       <span>${effects[effect]} by ${author(patch)}</span>
       <button type="button" class="number" title="Show the state after this patch" @click=${() => this.#go(index + 1)}>
-        <span class="hidden-text">Patch ${index + 1}, </span>${timeOfDay(patch.time)}
+        <span class="unseen">Patch ${index + 1}, </span>${timeOfDay(patch.time)}
       </button>
-      ${value === undefined ? nothing : html`<span class="value" dir="auto">${preview(value, 200)}</span>`}
+      ${value === undefined ? nothing : html`<span class="value code" dir="auto">${preview(value, 200)}</span>`}
     </li>`;
   }
 

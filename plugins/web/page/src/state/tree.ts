@@ -206,10 +206,7 @@ export class Tree {
     const prefix = this.#expanded.size > 0 ? node.pointer : "";
     return keys.map((key, index) => {
       let child = before?.[index];
-      if (child !== undefined && child.key !== key) {
-        byKey ??= new Map(before!.map((one) => [one.key, one]));
-        child = byKey.get(key);
-      } else if (child === undefined && before !== undefined) {
+      if (before !== undefined && child?.key !== key) {
         byKey ??= new Map(before.map((one) => [one.key, one]));
         child = byKey.get(key);
       }

@@ -17,7 +17,7 @@ import "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import "./log_view.ts";
 import { planRoute, toolRoute } from "./route.ts";
-import { attemptTime, elapsed, isOver, stateIcon, stateName } from "./status.ts";
+import { attemptTime, elapsed, isOver, stateIcons, stateNames } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
 // Further assets of a tool are shown only in the gallery.
@@ -53,12 +53,10 @@ export class InvocationPanel extends LitElement {
       h1 {
         font-size: 1.25rem;
         line-height: 1.3;
-        font-weight: 500;
         overflow-wrap: anywhere;
       }
       h2 {
         font-size: 0.875rem;
-        font-weight: 500;
         color: var(--quiet);
         display: flex;
         align-items: center;
@@ -178,8 +176,6 @@ export class InvocationPanel extends LitElement {
         max-height: 20rem;
         overflow: auto;
         scrollbar-width: thin;
-        font-family: var(--code);
-        font-size: 0.8125rem;
       }
       details > summary {
         cursor: pointer;
@@ -246,11 +242,11 @@ export class InvocationPanel extends LitElement {
     const time = elapsed(invocation, now);
     return html`<article class="panel" aria-labelledby="title">
       <header class=${invocation.state}>
-        <span class="sign">${icon(stateIcon(invocation.state))}</span>
+        <span class="sign">${icon(stateIcons[invocation.state])}</span>
         <div class="title">
           <h1 id="title" tabindex="-1" dir="auto">${shortened(invocation.toolId, 200)}</h1>
           <p class="tone number">
-            ${stateName(invocation.state)}${time === undefined || invocation.state === "skipped" ? nothing : html` · ${duration(time)}`}${
+            ${stateNames[invocation.state]}${time === undefined || invocation.state === "skipped" ? nothing : html` · ${duration(time)}`}${
               invocation.attempts.length > 1 ? html` · ${counted(invocation.attempts.length, "attempt")}` : nothing
             }
           </p>
@@ -265,7 +261,7 @@ export class InvocationPanel extends LitElement {
           ? nothing
           : html`<section>
               <h2>Standard error<narratoria-copy compact label="Copy the standard error" .text=${invocation.stderr}></narratoria-copy></h2>
-              <div class="block" tabindex="0" role="group" aria-label="Standard error">
+              <div class="block code" tabindex="0" role="group" aria-label="Standard error">
                 <narratoria-long-text verbatim .text=${invocation.stderr}></narratoria-long-text>
               </div>
             </section>`
@@ -364,7 +360,7 @@ export class InvocationPanel extends LitElement {
     if (value === undefined || (isObject(value) && Object.keys(value).length === 0)) return nothing;
     return html`<details>
       <summary>${title}</summary>
-      <div class="block" tabindex="0" role="group" aria-label=${title}>
+      <div class="block code" tabindex="0" role="group" aria-label=${title}>
         ${guard([value], () => html`<narratoria-long-text verbatim .text=${print(value, mostJson).text}></narratoria-long-text>`)}
       </div>
     </details>`;
@@ -377,8 +373,8 @@ function attemptItem(attempt: Attempt, now: number): TemplateResult {
   if (attempt.exitStatus !== undefined) ends.push(`exit status ${attempt.exitStatus}`);
   if (attempt.signal !== undefined) ends.push(`signal ${attempt.signal}`);
   return html`<li class="attempt ${attempt.state}">
-    ${icon(stateIcon(attempt.state))}
-    <span>Attempt ${attempt.number}: ${stateName(attempt.state)}${ends.length > 0 ? html` <span class="tone">${ends.join(", ")}</span>` : nothing}</span>
+    ${icon(stateIcons[attempt.state])}
+    <span>Attempt ${attempt.number}: ${stateNames[attempt.state]}${ends.length > 0 ? html` <span class="tone">${ends.join(", ")}</span>` : nothing}</span>
     <span class="number">${duration(attemptTime(attempt, now))}</span>
     ${attempt.error === undefined ? nothing : html`<narratoria-long-text class="why" .text=${attempt.error}></narratoria-long-text>`}
   </li>`;

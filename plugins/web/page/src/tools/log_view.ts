@@ -7,6 +7,7 @@ import { guard } from "lit/directives/guard.js";
 import { styleMap } from "lit/directives/style-map.js";
 import "../controls/copy_button.ts";
 import { icon, type IconName } from "../controls/icons.ts";
+import { leadsTo } from "../controls/keys.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
 import type { Invocation, Level } from "../session/session.ts";
@@ -57,8 +58,6 @@ export class LogView extends LitElement {
         gap: 0.625rem;
         height: var(--row);
         padding: 0 0.75rem;
-        font-family: var(--code);
-        font-size: 0.8125rem;
         white-space: nowrap;
         cursor: pointer;
       }
@@ -82,13 +81,6 @@ export class LogView extends LitElement {
       }
       .row[aria-selected="true"] > * {
         color: inherit !important;
-      }
-      @media (forced-colors: active) {
-        .row[aria-selected="true"] {
-          background: Highlight;
-          color: HighlightText;
-          forced-color-adjust: none;
-        }
       }
       .message {
         flex: 1;
@@ -202,7 +194,7 @@ export class LogView extends LitElement {
     const line = this.invocation?.logs.at(this.#filter.at(index));
     if (line === undefined) return nothing;
     return html`<div
-      class="row ${line.level}"
+      class="row code ${line.level}"
       id="line${index}"
       role="option"
       aria-selected=${index === chosen ? "true" : "false"}
@@ -210,7 +202,7 @@ export class LogView extends LitElement {
       aria-posinset=${index + 1}
       @click=${() => this.#choose(index)}
     >
-      ${icon(signs[line.level])}<span class="hidden-text">${line.level}:</span>
+      ${icon(signs[line.level])}<span class="unseen">${line.level}:</span>
       <span class="when number">${timeOfDay(line.time)}${many ? html` <span title="Attempt ${line.attempt}">#${line.attempt}</span>` : nothing}</span>
       <span class="message clipped" dir="auto">${line.message.slice(0, most)}</span>
     </div>`;
@@ -252,24 +244,15 @@ export class LogView extends LitElement {
     const last = this.#filter.length - 1;
     const rows = this.#rows.rows;
     const here = this.chosen >= 0 ? this.#filter.placeOf(this.chosen) : this.#rows.isAtEnd ? last + 1 : rows.first - 1;
-    const to: Record<string, number> = {
-      ArrowDown: here + 1,
-      ArrowUp: here - 1,
-      PageDown: here + 12,
-      PageUp: here - 12,
-      Home: 0,
-      End: last,
-    };
-    const wanted = to[event.key];
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "Escape" && this.chosen >= 0) {
       event.stopPropagation();
       this.chosen = -1;
       return;
     }
-    if (wanted === undefined) return;
+    const index = leadsTo(event, here, last, 12);
+    if (index === undefined) return;
     event.preventDefault();
-    const index = Math.max(0, Math.min(last, wanted));
     this.#choose(index);
     this.#rows.reveal(index);
   }

@@ -13,7 +13,7 @@ import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { type Edge, type Layout, layOut, type Placed } from "./layout.ts";
 import { toolRoute } from "./route.ts";
-import { afterWhat, isOver, share, stateIcon, statusLine } from "./status.ts";
+import { afterWhat, isOver, share, stateIcons, statusLine } from "./status.ts";
 
 interface Box {
   x: number;
@@ -170,7 +170,7 @@ export class PlanGraph extends LitElement {
       .many .edge.waits {
         stroke-dasharray: none;
       }
-      .hidden-text {
+      .unseen {
         inset: 0 auto auto 0;
       }
       .tiny .tool {
@@ -312,12 +312,8 @@ export class PlanGraph extends LitElement {
       ${
         tools > 6 || this.scale !== 1
           ? html`<div class="zoom">
-              <button class="icon-button" type="button" aria-label="Smaller" title="Smaller" ?disabled=${this.scale === scales[0]} @click=${() => this.#zoom(-1)}>
-                ${icon("remove")}
-              </button>
-              <button class="icon-button" type="button" aria-label="Larger" title="Larger" ?disabled=${this.scale === scales.at(-1)} @click=${() => this.#zoom(1)}>
-                ${icon("add")}
-              </button>
+              <button class="icon-button" type="button" aria-label="Smaller" title="Smaller" ?disabled=${this.scale === scales[0]} @click=${() => this.#zoom(-1)}>${icon("remove")}</button>
+              <button class="icon-button" type="button" aria-label="Larger" title="Larger" ?disabled=${this.scale === scales.at(-1)} @click=${() => this.#zoom(1)}>${icon("add")}</button>
             </div>`
           : nothing
       }`;
@@ -341,11 +337,11 @@ export class PlanGraph extends LitElement {
       @focus=${() => (this.active = one.toolId)}
     >
       <span class="fill" style=${styleMap({ transform: `scaleX(${part})` })}></span>
-      <span class="sign">${icon(stateIcon(one.state))}</span>
+      <span class="sign">${icon(stateIcons[one.state])}</span>
       <span class="words">
         <span class="name clipped" dir="auto">${one.toolId.slice(0, 200)}</span>
         <span class="status clipped number">${statusLine(one, now, true)}</span>
-        <span class="hidden-text">${afterWhat(one)}</span>
+        <span class="unseen">${afterWhat(one)}</span>
       </span>
     </a>`;
   }

@@ -10,7 +10,7 @@ import { percent } from "../controls/words.ts";
 import type { Invocation, PlanRun } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { toolRoute } from "./route.ts";
-import { elapsed, listed, planState, stateIcon, stateName } from "./status.ts";
+import { elapsed, listed, planState, stateIcons, stateNames } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
 const step = 100;
@@ -130,7 +130,7 @@ export class PlanTable extends LitElement {
         <a href=${toolRoute(plan.key, one.toolId)} dir="auto" aria-current=${one.toolId === this.selected ? "true" : nothing}>${shortened(one.toolId, 120)}</a>
       </th>
       <td>
-        <span class="state ${one.state}">${icon(stateIcon(one.state))}${stateName(one.state)}${
+        <span class="state ${one.state}">${icon(stateIcons[one.state])}${stateNames[one.state]}${
           one.state === "running" && one.progress !== undefined ? html` <span class="number">${percent(one.progress)}</span>` : nothing
         }</span>
       </td>

@@ -6,12 +6,13 @@ import { customElement, property, state } from "lit/decorators.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { Clock } from "../controls/clock.ts";
 import { icon } from "../controls/icons.ts";
+import { leadsTo } from "../controls/keys.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
 import type { Attempt, Invocation, PlanRun } from "../session/session.ts";
 import { counted } from "../text/shorten.ts";
 import { toolRoute } from "./route.ts";
-import { attemptTime, planEnd, planState, stateIcon, stateName } from "./status.ts";
+import { attemptTime, planEnd, planState, stateIcons, stateNames } from "./status.ts";
 import { type Bar, barOf, duration, ticksFor } from "./time_scale.ts";
 
 // The minimum length of the axis in milliseconds, so that a bar of 3 ms does not fill the axis of a new plan.
@@ -53,7 +54,6 @@ export class PlanTimeline extends LitElement {
       .tick:first-child {
         transform: none;
       }
-
       .tick.last {
         transform: translateX(-100%);
       }
@@ -80,6 +80,7 @@ export class PlanTimeline extends LitElement {
         position: relative;
       }
       .row {
+        position: relative;
         height: var(--row);
         align-items: center;
         color: inherit;
@@ -92,9 +93,6 @@ export class PlanTimeline extends LitElement {
       .row:hover,
       .row[aria-current] {
         background: rgba(var(--mdui-color-on-surface), 0.06);
-      }
-      .row {
-        position: relative;
       }
       .label {
         display: flex;
@@ -255,14 +253,14 @@ export class PlanTimeline extends LitElement {
       aria-current=${one.toolId === this.selected ? "true" : nothing}
       @focus=${() => (this.active = index)}
     >
-      <span class="label">${icon(stateIcon(one.state))}<span class="clipped" dir="auto" title=${one.toolId.slice(0, 200)}>${one.toolId.slice(0, 200)}</span></span>
-      <span class="hidden-text">${stateName(one.state)}${one.attempts.length > 1 ? `: ${attemptsSpoken(one.attempts, now)}` : ""}</span>
+      <span class="label">${icon(stateIcons[one.state])}<span class="clipped" dir="auto" title=${one.toolId.slice(0, 200)}>${one.toolId.slice(0, 200)}</span></span>
+      <span class="unseen">${stateNames[one.state]}${one.attempts.length > 1 ? `: ${attemptsSpoken(one.attempts, now)}` : ""}</span>
       <span class="track">
         <span class="queue" style=${styleMap(placed(plan.started, begin, plan.started, span))}></span>
         ${one.attempts.map((attempt, place) => this.#attempt(one, attempt, one.attempts[place + 1], plan, span, now))}
         ${
           one.state === "pending" || one.state === "skipped"
-            ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0", ...opaque })}>${stateName(one.state)}</span>`
+            ? html`<span class="time" style=${styleMap(total < 0.7 ? { left: `${total * 100}%` } : { right: "0", ...opaque })}>${stateNames[one.state]}</span>`
             : html`<span class="time number" style=${styleMap(besides(barOf(begin, end, plan.started, span)))}
                 >${duration(one.executionTime ?? Math.max(0, end - begin))}</span
               >`
@@ -278,7 +276,7 @@ export class PlanTimeline extends LitElement {
     const until = next?.started ?? (one.state === "retrying" ? limit : undefined);
     return html`<span
         class="bar ${attempt.state}"
-        title="Attempt ${attempt.number}: ${stateName(attempt.state)}, ${duration(attemptTime(attempt, now))}"
+        title="Attempt ${attempt.number}: ${stateNames[attempt.state]}, ${duration(attemptTime(attempt, now))}"
         style=${styleMap(placed(attempt.started, end, plan.started, span))}
         >${part > 0 ? html`<span class="done" style=${styleMap({ transform: `scaleX(${part})` })}></span>` : nothing}</span
       >${
@@ -289,20 +287,10 @@ export class PlanTimeline extends LitElement {
   }
 
   #key(event: KeyboardEvent): void {
-    const last = this.#list.length - 1;
-    const page = 10;
-    const to: Record<string, number> = {
-      ArrowDown: this.active + 1,
-      ArrowUp: this.active - 1,
-      PageDown: this.active + page,
-      PageUp: this.active - page,
-      Home: 0,
-      End: last,
-    };
-    const wanted = to[event.key];
-    if (wanted === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    const wanted = leadsTo(event, this.active, this.#list.length - 1, 10);
+    if (wanted === undefined) return;
     event.preventDefault();
-    this.active = Math.max(0, Math.min(last, wanted));
+    this.active = wanted;
     this.#rows.reveal(this.active);
     void this.updateComplete.then(() => {
       this.renderRoot.querySelector<HTMLElement>(`.row[data-index="${this.active}"]`)?.focus({ preventScroll: true });
@@ -327,6 +315,6 @@ function besides({ from, to }: Bar): Record<string, string> {
 function attemptsSpoken(attempts: readonly Attempt[], now: number): string {
   return attempts
     .slice(0, 12)
-    .map((one) => `attempt ${one.number} ${stateName(one.state)} after ${duration(attemptTime(one, now))}`)
+    .map((one) => `attempt ${one.number} ${stateNames[one.state]} after ${duration(attemptTime(one, now))}`)
     .join(", ");
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Session } from "../session/session.ts";
 import type { JsonObject } from "../session/record.ts";
 import { numbered } from "../session/testing.ts";
-import { afterWhat, elapsed, planState, share, stateIcon, statusLine, turnOutcome, turnState } from "./status.ts";
+import { afterWhat, elapsed, planState, share, stateIcons, statusLine, turnOutcome, turnState } from "./status.ts";
 
 const begun = Date.parse("2026-01-01T00:00:00Z");
 
@@ -78,7 +78,7 @@ test("stopped tools, plans and turns have not failed", () => {
   expect(turnState(made.turns[0]!)).toBe("stopped");
   expect(turnOutcome(made.turns[0]!)).toBe("stopped");
   expect(made.busy).toBe(false);
-  expect(new Set([stateIcon("stopped"), stateIcon("failed"), stateIcon("skipped")]).size).toBe(3);
+  expect(new Set([stateIcons.stopped, stateIcons.failed, stateIcons.skipped]).size).toBe(3);
 });
 
 test.each([

@@ -2,11 +2,11 @@
 // The status of invocations and plans, as text and icons.
 import type { IconName } from "../controls/icons.ts";
 import { percent } from "../controls/words.ts";
-import type { Attempt, AttemptState, Invocation, InvocationState, Outcome, PlanRun, Turn } from "../session/session.ts";
+import type { Attempt, Invocation, InvocationState, Outcome, PlanRun, Turn } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 import { duration } from "./time_scale.ts";
 
-const icons: Record<InvocationState, IconName> = {
+export const stateIcons: Record<InvocationState, IconName> = {
   pending: "pending",
   running: "running",
   retrying: "retry",
@@ -17,7 +17,7 @@ const icons: Record<InvocationState, IconName> = {
   stopped: "stop",
 };
 
-const names: Record<InvocationState, string> = {
+export const stateNames: Record<InvocationState, string> = {
   pending: "waiting",
   running: "running",
   retrying: "trying again",
@@ -27,14 +27,6 @@ const names: Record<InvocationState, string> = {
   timeout: "timed out",
   stopped: "stopped",
 };
-
-export function stateIcon(state: InvocationState | AttemptState): IconName {
-  return icons[state];
-}
-
-export function stateName(state: InvocationState | AttemptState): string {
-  return names[state];
-}
 
 export function isOver(state: InvocationState): boolean {
   return state !== "pending" && state !== "running" && state !== "retrying";
@@ -54,7 +46,7 @@ export function attemptTime(attempt: Attempt, now: number): number {
 
 // "completed · 87 ms", "running · 42 %", "failed · 1.2 s · 4 attempts", or shorter with "4×".
 export function statusLine(invocation: Invocation, now: number, isShort = false): string {
-  const parts = [stateName(invocation.state)];
+  const parts = [stateNames[invocation.state]];
   const time = elapsed(invocation, now);
   const { state, progress } = invocation;
   if (state === "running" && progress !== undefined) parts.push(percent(progress));
@@ -105,7 +97,7 @@ function wasStopped(plan: PlanRun): boolean {
   return plan.turn.outcome === "cancelled" && !states.includes("failed") && !states.includes("timeout");
 }
 
-const planIcons: Record<TurnState, IconName> = {
+export const planIcons: Record<TurnState, IconName> = {
   running: "running",
   completed: "check",
   mixed: "warning",
@@ -113,10 +105,6 @@ const planIcons: Record<TurnState, IconName> = {
   stopped: "stop",
   narrated: "book",
 };
-
-export function planIcon(state: TurnState): IconName {
-  return planIcons[state];
-}
 
 export function planName(state: PlanState): string {
   return state === "mixed" ? "partly completed" : state;

@@ -3,16 +3,12 @@
 import { beforeEach, expect, it } from "vitest";
 import type { JsonObject } from "../session/record.ts";
 import { Session } from "../session/session.ts";
-import { numbered } from "../session/testing.ts";
+import { numbered, settled } from "../session/testing.ts";
 import type { ToolsView } from "./tools_view.ts";
 import "./tools_view.ts";
 
 let session: Session;
 let view: ToolsView;
-
-const settled = async (): Promise<void> => {
-  for (let round = 0; round < 4; ++round) await new Promise((resolve) => setTimeout(resolve));
-};
 
 function take(kind: string, event: JsonObject, planId: string | null = null): void {
   session.take(numbered([{ planId, kind, event }], session.lastSeq));

@@ -8,7 +8,7 @@ import { icon } from "../controls/icons.ts";
 import { SessionView } from "../controls/session_view.ts";
 import { base } from "../controls/styles.ts";
 import { rem, Windowed } from "../list/windowed.ts";
-import { movedWords } from "../narrative/words.ts";
+import { invocationsOf, movedWords } from "../narrative/words.ts";
 import type { Prompts } from "../prompts.ts";
 import type { PlanRun, Turn } from "../session/session.ts";
 import { textOf, textsOf } from "../session/record.ts";
@@ -21,7 +21,7 @@ import "./plan_graph.ts";
 import "./plan_table.ts";
 import "./plan_timeline.ts";
 import { planRoute } from "./route.ts";
-import { isOver, planIcon, planName, planState, turnOutcome, turnState } from "./status.ts";
+import { isOver, planIcons, planName, planState, turnOutcome, turnState } from "./status.ts";
 import { duration } from "./time_scale.ts";
 
 @customElement("narratoria-tools")
@@ -51,7 +51,6 @@ export class ToolsView extends SessionView {
       .turns h2 {
         padding: 1.25rem 1.25rem 0.5rem;
         font-size: 0.875rem;
-        font-weight: 500;
         color: var(--quiet);
       }
       .list {
@@ -108,7 +107,6 @@ export class ToolsView extends SessionView {
       }
       h1 {
         font-size: clamp(1.125rem, 2.4cqw, 1.5rem);
-        font-weight: 500;
         line-height: 1.35;
         overflow-wrap: anywhere;
         display: -webkit-box;
@@ -121,26 +119,9 @@ export class ToolsView extends SessionView {
         align-items: center;
         gap: 0.25rem;
       }
-      .modes {
-        display: inline-flex;
-        border: 1px solid rgb(var(--mdui-color-outline));
-        border-radius: 1.125rem;
-        overflow: hidden;
-      }
-      .modes button {
-        min-height: 2.125rem;
+      .segments button {
         padding: 0 1rem;
         font-weight: 500;
-      }
-      .modes button + button {
-        border-inline-start: 1px solid rgb(var(--mdui-color-outline));
-      }
-      .modes button[aria-pressed="true"] {
-        background: rgb(var(--mdui-color-secondary-container));
-        color: rgb(var(--mdui-color-on-secondary-container));
-      }
-      .modes button:focus-visible {
-        outline-offset: -3px;
       }
       .plans {
         display: grid;
@@ -164,7 +145,6 @@ export class ToolsView extends SessionView {
       }
       .plan h2 {
         font-size: 1rem;
-        font-weight: 500;
       }
       .card.drawing {
         overflow: hidden;
@@ -197,14 +177,6 @@ export class ToolsView extends SessionView {
       .none {
         padding: 1.5rem;
         color: var(--quiet);
-      }
-      @media (forced-colors: active) {
-        .modes button[aria-pressed="true"],
-        .turn[aria-current] {
-          background: Highlight;
-          color: HighlightText;
-          forced-color-adjust: none;
-        }
       }
       .stop {
         color: rgb(var(--mdui-color-on-error-container));
@@ -416,7 +388,7 @@ export class ToolsView extends SessionView {
           <h1 dir="auto">${titleOf(turn)}</h1>
         </div>
         <div class="chips">
-          <span class="modes" role="group" aria-label="How plans are shown">
+          <span class="segments" role="group" aria-label="How plans are shown">
             <button type="button" aria-pressed=${this.mode === "drawing" ? "true" : "false"} @click=${() => (this.mode = "drawing")}>Graph</button>
             <button type="button" aria-pressed=${this.mode === "table" ? "true" : "false"} @click=${() => (this.mode = "table")}>Table</button>
           </span>
@@ -467,7 +439,7 @@ export class ToolsView extends SessionView {
     return html`<section class="plan" aria-label="${name}, ${planName(state)}">
       <header>
         <h2>${name}</h2>
-        <span class="chip tone ${state}">${icon(planIcon(state))}${planName(state)}</span>
+        <span class="chip tone ${state}">${icon(planIcons[state])}${planName(state)}</span>
         <span class="number about">
           ${done < plan.invocations.size ? `${done} of ${counted(plan.invocations.size, "tool")}` : counted(plan.invocations.size, "tool")}${
             plan.executionTime === undefined ? nothing : html` · ${duration(plan.executionTime)}`
@@ -536,10 +508,9 @@ function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean
   const plan = turn.plans.at(-1);
   const about = [turnOutcome(turn)];
   if (turn.plans.length > 1) about.push(counted(turn.plans.length, "plan"));
-  let tools = 0;
-  for (const one of turn.plans) tools += one.invocations.size;
+  const tools = invocationsOf(turn).length;
   about.push(tools === 0 ? "no tools" : counted(tools, "tool"));
-  const inside = html`${icon(planIcon(state))}<span class="says clipped" dir="auto">${titleOf(turn)}</span><span class="about clipped">${about.join(" · ")}</span>`;
+  const inside = html`${icon(planIcons[state])}<span class="says clipped" dir="auto">${titleOf(turn)}</span><span class="about clipped">${about.join(" · ")}</span>`;
   return plan === undefined
     ? html`<div class="turn ${state}">${inside}</div>`
     : html`<a class="turn ${state}" href=${planRoute(plan.key)} data-index=${index} tabindex=${isStop ? 0 : -1} aria-current=${isCurrent ? "page" : nothing}>${inside}</a>`;
