@@ -60,13 +60,10 @@ for (const colorScheme of ["dark", "light"] as const) {
     test(`axe finds nothing in any view, ${colorScheme}, ${width} pixels wide`, async ({ stage }) => {
       const player = await stage.play(stage.story(rich), { viewport: { width, height: 800 } });
       if (colorScheme === "light") await player.reads("Light colours");
-      await look(player, "before anything is said");
+      const look = async (what: string): Promise<void> => expect(await violations(player), what).toEqual([]);
+      await look("before anything is said");
       await tellRich(player);
-      await goThrough(player, (what) => look(player, what));
-
-      async function look(at: Player, what: string): Promise<void> {
-        expect(await violations(at), what).toEqual([]);
-      }
+      await goThrough(player, look);
     });
   }
 }

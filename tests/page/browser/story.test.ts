@@ -2,7 +2,7 @@
 // A story, as a player plays it.
 import { expect } from "vitest";
 import { torch } from "./harness/serve.ts";
-import { answered, asset, choices, done, type Json, log, patch, progress, runs, type Step, ui, wait } from "./harness/story.ts";
+import { answered, asset, choices, done, type Json, log, patch, progress, runs, type Step, wait } from "./harness/story.ts";
 import { test } from "./harness/test.ts";
 
 // covers: 003-14.1-story-view, 003-12.2-player-input-field, 003-12.2-send-button
@@ -279,18 +279,6 @@ test("new narration is announced politely and once", async ({ stage }) => {
   expect(await region.getByRole("paragraph").count()).toBe(0);
   await player.say("jump");
   await expect.poll(() => region.getByRole("paragraph").allInnerTexts()).toEqual(["You fall."]);
-});
-
-test("unsupported events have a placeholder with details", async ({ stage }) => {
-  const player = await stage.play(stage.tell(answered(
-    "play",
-    "Dice roll.",
-    runs("dice", ui("dice_roll", { sides: 20, thrown: 17 }), done("Rolled.")),
-  )));
-  await player.say("play");
-  await player.sees("dice_roll");
-  await player.story.getByText("dice_roll").click();
-  await player.sees(/"thrown": 17/);
 });
 
 // covers: 000-4.4-payload

@@ -6,12 +6,11 @@ export class Cable {
   // The number of requests for an event stream.
   streams = 0;
   readonly port: number;
-  readonly #server: TcpServer;
-  readonly #ends: Set<Socket>;
 
-  private constructor(server: TcpServer, ends: Set<Socket>) {
-    this.#server = server;
-    this.#ends = ends;
+  private constructor(
+    private readonly server: TcpServer,
+    private readonly ends: Set<Socket>,
+  ) {
     this.port = (server.address() as { port: number }).port;
   }
 
@@ -43,11 +42,11 @@ export class Cable {
 
   // Closes all connections at once, in the middle of transfers.
   cut(): void {
-    for (const end of this.#ends) end.resetAndDestroy();
+    for (const end of this.ends) end.resetAndDestroy();
   }
 
   async end(): Promise<void> {
-    this.#server.close();
-    for (const end of this.#ends) end.destroy();
+    this.server.close();
+    for (const end of this.ends) end.destroy();
   }
 }

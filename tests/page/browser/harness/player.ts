@@ -17,18 +17,15 @@ declare global {
 }
 
 export class Player {
-  readonly page: Page;
-  readonly context: BrowserContext;
-  readonly origin: string;
   // Faults: errors, policy violations, foreign requests and failed requests.
   readonly faults: string[] = [];
   readonly #allowed: RegExp[] = [];
 
-  private constructor(context: BrowserContext, page: Page, origin: string) {
-    this.context = context;
-    this.page = page;
-    this.origin = origin;
-  }
+  private constructor(
+    readonly context: BrowserContext,
+    readonly page: Page,
+    readonly origin: string,
+  ) {}
 
   static async begin(context: BrowserContext, origin: string): Promise<Player> {
     const page = await context.newPage();

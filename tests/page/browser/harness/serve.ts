@@ -14,27 +14,24 @@ const kAddress = /http:\/\/127\.\d+\.\d+\.\d+:(\d+)\/#token=[0-9A-Za-z_-]+/;
 const kPatience = 150_000;
 
 export class Server {
-  // Includes the token.
-  readonly address: string;
   readonly origin: string;
   // 127.x.y.z, different for each server.
   readonly host: string;
   readonly port: number;
-  // The start time of the process, from Date.now().
-  readonly begun: number;
-  readonly #child: ChildProcess;
-  readonly #folder: string;
-  readonly #said: () => string;
 
-  private constructor(child: ChildProcess, folder: string, address: string, said: () => string, begun: number) {
-    this.#child = child;
-    this.#folder = folder;
-    this.address = address;
-    this.origin = new URL(address).origin;
-    this.host = new URL(address).hostname;
-    this.port = Number(new URL(address).port);
-    this.#said = said;
-    this.begun = begun;
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+    // Includes the token.
+    readonly address: string,
+    private readonly said: () => string,
+    // The start time of the process, from Date.now().
+    readonly begun: number,
+  ) {
+    const url = new URL(address);
+    this.origin = url.origin;
+    this.host = url.hostname;
+    this.port = Number(url.port);
   }
 
   // `state`: the folder for data that outlives the server.
@@ -82,25 +79,25 @@ export class Server {
   // Ends it with Ctrl-C, as a player does. Fails if the server has already ended or does not end in time.
   async stop(): Promise<void> {
     try {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null) {
         if (this.#stopped) return;
         throw new Error(
-          `narratoria serve ended by itself (${this.#child.signalCode ?? this.#child.exitCode}):\n${this.#said()}`,
+          `narratoria serve ended by itself (${this.child.signalCode ?? this.child.exitCode}):\n${this.said()}`,
         );
       }
       this.#stopped = true;
-      const ended = new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
-      this.#child.kill("SIGINT");
+      const ended = new Promise<void>((resolve) => this.child.once("exit", () => resolve()));
+      this.child.kill("SIGINT");
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;
-        this.#child.kill("SIGKILL");
+        this.child.kill("SIGKILL");
       }, kPatience);
       await ended;
       clearTimeout(timer);
-      if (isLate) throw new Error(`narratoria serve did not end in ${kPatience} ms after Ctrl-C:\n${this.#said()}`);
+      if (isLate) throw new Error(`narratoria serve did not end in ${kPatience} ms after Ctrl-C:\n${this.said()}`);
     } finally {
-      rmSync(this.#folder, { recursive: true, force: true });
+      rmSync(this.folder, { recursive: true, force: true });
     }
   }
 

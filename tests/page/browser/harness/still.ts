@@ -11,15 +11,13 @@ export class Still {
   readonly address: string;
   // The time of the newest record that went through.
   newest = stillBegin;
-  readonly #server: HttpServer;
-  readonly #far: Server;
-  readonly #folder: string;
   #begun = new Map<string, number>();
 
-  private constructor(server: HttpServer, far: Server, folder: string) {
-    this.#server = server;
-    this.#far = far;
-    this.#folder = folder;
+  private constructor(
+    private readonly server: HttpServer,
+    private readonly far: Server,
+    private readonly folder: string,
+  ) {
     this.address = `http://127.0.0.1:${(server.address() as { port: number }).port}/${new URL(far.address).hash}`;
   }
 
@@ -31,14 +29,14 @@ export class Still {
   }
 
   async end(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
+    this.server.closeAllConnections();
+    this.server.close();
   }
 
   #pass(near: IncomingMessage, answer: ServerResponse): void {
-    const headers = { ...near.headers, host: `${this.#far.host}:${this.#far.port}` };
-    if (headers.origin !== undefined) headers.origin = this.#far.origin;
-    const far = request({ host: this.#far.host, port: this.#far.port, path: near.url, method: near.method, headers }, (response) => {
+    const headers = { ...near.headers, host: `${this.far.host}:${this.far.port}` };
+    if (headers.origin !== undefined) headers.origin = this.far.origin;
+    const far = request({ host: this.far.host, port: this.far.port, path: near.url, method: near.method, headers }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers);
       if (response.headers["content-type"]?.startsWith("text/event-stream") !== true) {
         response.pipe(answer);
@@ -60,7 +58,7 @@ export class Still {
 
   #line(line: string): string {
     if (!line.startsWith("data: ")) return line;
-    const record = JSON.parse(line.slice(6).replaceAll(this.#folder, "/home/player/well")) as {
+    const record = JSON.parse(line.slice(6).replaceAll(this.folder, "/home/player/well")) as {
       seq?: number;
       time?: string;
       planId?: string | null;
