@@ -360,18 +360,8 @@ export class AssetsView extends SessionView {
 
   get #chosen(): Asset | undefined {
     const seq = Number(this.path[0]);
-    if (!Number.isInteger(seq) || seq <= 0) return undefined;
-    const assets = this.session?.assets ?? [];
-    let low = 0;
-    let high = assets.length - 1;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const found = assets[middle]!;
-      if (found.seq === seq) return standing(found);
-      if (found.seq < seq) low = middle + 1;
-      else high = middle - 1;
-    }
-    return undefined;
+    const found = this.session?.assets.find((one) => one.seq === seq);
+    return found === undefined ? undefined : standing(found);
   }
 
   #dialog(): TemplateResult {

@@ -472,7 +472,7 @@ export class NarrativeView extends LitElement {
           d="M12.6 1.5c.7 4.100-6.100 6.300-6.100 12a5.600 5.600 0 0 0 11.200.1c0-1.700-.6-3.200-1.500-4.300-.3 1.300-1 2.200-2 2.700 1-3.800.5-8-1.600-10.500z"
         />
       </svg>
-      <h1 dir="auto" lang=${session.language || nothing}>${titleOf(session)}</h1>
+      <h1 dir="auto" lang=${session.language || nothing}>${session.title === "" ? "A story" : shortened(session.title, 200)}</h1>
       ${isAlone && session.caughtUp && session.opening.text === ""
         ? html`<p class="invitation">The page is blank. What do you do?</p>`
         : nothing}
@@ -666,8 +666,4 @@ function chaptersOf(turns: Turn[], first: number): Chapter[] {
     at = end;
   }
   return chapters;
-}
-
-function titleOf(session: Session): string {
-  return session.title === "" ? "A story" : shortened(session.title, 200);
 }

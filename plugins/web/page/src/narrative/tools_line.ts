@@ -218,7 +218,7 @@ export class ToolsLine extends LitElement {
 
   // Shows the tools' progress messages, which are written for the player. Their names are not shown.
   #working(turn: Turn): unknown {
-    const working = invocationsOf(turn).filter((one) => isWorking(turn, one));
+    const working = invocationsOf(turn).filter((one) => ["running", "retrying"].includes(stateOf(turn, one)));
     if (working.length === 0) return nothing;
     const telling = working.filter((one) => one.progress !== undefined).slice(0, kWorking);
     if (telling.length === 0) {
@@ -271,11 +271,6 @@ function elapsed(invocation: Invocation): unknown {
   const seconds = Math.floor(took / 1000);
   const minutes = Math.floor(seconds / 60);
   return html`<span>${minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`}</span>`;
-}
-
-function isWorking(turn: Turn, invocation: Invocation): boolean {
-  const state = stateOf(turn, invocation);
-  return state === "running" || state === "retrying";
 }
 
 // A tool that has not ended by the end of its turn was stopped.

@@ -262,7 +262,7 @@ export class TurnView extends LitElement {
         : html`<narratoria-remark
             .remark=${remark}
             ?open=${this.open}
-            @retry=${() => this.#emit("prompt", remark.retry ?? "")}
+            @retry=${() => this.dispatchEvent(new CustomEvent("prompt", { detail: remark.retry ?? "" }))}
           ></narratoria-remark>`}
       ${hasDetails
         ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
@@ -327,10 +327,6 @@ export class TurnView extends LitElement {
         () => html`<narratoria-long-text verbatim .text=${JSON.stringify(one.payload, null, 2)}></narratoria-long-text>`,
       )}
     </details>`;
-  }
-
-  #emit(name: string, detail: string): void {
-    this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 }
 

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
 import { announcements } from "../shell/announce.ts";
-import { Session } from "./session.ts";
+import { type Invocation, Session } from "./session.ts";
 import { type Draft, numbered, played, stream } from "./testing.ts";
 
 const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
@@ -145,13 +145,15 @@ describe("choices", () => {
 describe("a turn", () => {
   const session = played(replanned);
 
-  it("begins with its prompt and ends with turn_ended", () => {
+  it("begins with its prompt, and is busy until turn_ended", () => {
     expect(session.turns.map((turn) => [turn.prompt?.text, turn.outcome, turn.generations])).toEqual([
       ["I pull the lever", "completed", 2],
       ["I light the torch", "completed", 1],
     ]);
     expect(session.busy).toBe(false);
     expect(session.caughtUp).toBe(true);
+    const running = played(prompt("x"), ...stream("torch"));
+    expect([running.busy, running.turns[0]!.outcome]).toEqual([true, undefined]);
   });
 
   it("contains all plans, the failed one first", () => {
@@ -193,12 +195,6 @@ describe("a turn", () => {
     ]);
   });
 
-  it("is busy until turn_ended", () => {
-    const running = played(prompt("x"), ...stream("torch"));
-    expect(running.busy).toBe(true);
-    expect(running.turns[0]!.outcome).toBeUndefined();
-  });
-
   it("is lost when the game ends", () => {
     const running = played(prompt("x"), started);
     const before = running.turns[0]!.revision;
@@ -221,6 +217,10 @@ describe("a turn", () => {
 });
 
 describe("an invocation", () => {
+  // The tool after each of the records.
+  const afterEach = (drafts: Draft[]): (Invocation | undefined)[] =>
+    drafts.map((_, index) => played(drafts.slice(0, index + 1)).plans.get("p#1")?.invocations.get("t"));
+
   it("has attempts, retries and errors", () => {
     const session = played(replanned);
     const plan = session.turns[0]!.plans[0]!;
@@ -243,8 +243,7 @@ describe("an invocation", () => {
   });
 
   it("is pending, running, retrying, running, completed", () => {
-    const session = new Session(() => {});
-    const states = numbered([
+    const states = afterEach([
       started,
       from("tool_pending", { toolPath: "tools/t.py", dependencies: [] }),
       from("tool_started", { toolPath: "tools/t.py" }),
@@ -253,22 +252,15 @@ describe("an invocation", () => {
       from("attempt_started", { attempt: 2 }, 2),
       from("attempt_ended", { attempt: 2, state: "completed", exitStatus: 0 }, 2),
       from("tool_ended", { state: "completed", ok: true, executionTime: 3, retryCount: 1 }),
-    ]).map((record) => {
-      session.take([record]);
-      return session.plans.get("p#1")?.invocations.get("t")?.state;
-    });
+    ]).map((one) => one?.state);
     expect(states).toEqual([undefined, "pending", "running", "running", "retrying", "running", "running", "completed"]);
   });
 
   it("takes progress from 0 to 1, reset by each attempt", () => {
-    const session = new Session(() => {});
     const log = (progress: number, attempt: number): Draft =>
       from("tool_event", { version: "0", type: "log", level: "info", message: "m", fields: { progress } }, attempt);
-    const shown = numbered([started, log(0.5, 1), log(7, 1), log(-1, 1), log(1, 1), log(0, 2)]).map((record) => {
-      session.take([record]);
-      return session.plans.get("p#1")?.invocations.get("t")?.progress;
-    });
-    expect(shown).toEqual([undefined, 0.5, 0.5, 0.5, 1, 0]);
+    const shown = afterEach([started, log(0.5, 1), log(7, 1), log(-1, 1), log(1, 1), log(0, 2)]);
+    expect(shown.map((one) => one?.progress)).toEqual([undefined, 0.5, 0.5, 0.5, 1, 0]);
   });
 });
 

@@ -123,7 +123,7 @@ export class ReadingSheet extends LitElement {
         <span class="segments" role="group" aria-labelledby="colours">
           ${(["dark", "light"] as const).map(
             (one) =>
-              html`<button type="button" aria-label=${one === "dark" ? "Dark colours" : "Light colours"} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.#theme(one)}>${one}</button>`,
+              html`<button type="button" aria-label=${one === "dark" ? "Dark colours" : "Light colours"} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.dispatchEvent(new CustomEvent("theme", { detail: one }))}>${one}</button>`,
           )}
         </span>
       </div>
@@ -145,10 +145,6 @@ export class ReadingSheet extends LitElement {
   }
 
   #close = (): void => this.dialog.close();
-
-  #theme(theme: Theme): void {
-    this.dispatchEvent(new CustomEvent("theme", { detail: theme }));
-  }
 
   // Closes the dialog on a click on its backdrop.
   #clicked = (event: MouseEvent): void => {

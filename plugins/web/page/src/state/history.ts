@@ -69,24 +69,13 @@ export class StateHistory {
   at(count: number): JsonObject {
     const wanted = Math.max(0, Math.min(count, this.length));
     if (wanted === this.length) return this.#head.state;
-    let from = this.#before(wanted);
+    let from = this.#snapshots.findLast((one) => one.count <= wanted)!;
     if (this.#visited.count <= wanted && this.#visited.count > from.count) from = this.#visited;
     const merger = new Merger();
     let state = from.state;
     for (let index = from.count; index < wanted; ++index) state = merger.apply(state, this.#patches[index]!);
     this.#visited = { count: wanted, state, cost: 0 };
     return state;
-  }
-
-  #before(count: number): Snapshot {
-    let low = 0;
-    let high = this.#snapshots.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#snapshots[middle]!.count <= count) low = middle;
-      else high = middle - 1;
-    }
-    return this.#snapshots[low]!;
   }
 
   #keep(snapshot: Snapshot): void {

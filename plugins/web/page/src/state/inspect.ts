@@ -2,12 +2,7 @@
 // Prints a value as readable JSON up to a limit, so that a value of 10 MB is not printed to show its first page.
 import { isObject, type Json } from "../session/record.ts";
 
-export interface Printed {
-  text: string;
-  complete: boolean;
-}
-
-export function print(value: Json, room: number): Printed {
+export function print(value: Json, room: number): { text: string; complete: boolean } {
   const parts: string[] = [];
   let left = room;
   const put = (text: string): boolean => {

@@ -689,11 +689,8 @@ export class StateView extends SessionView {
   }
 
   #conflicts(session: Session, pointer: string): unknown {
-    const found = [];
-    for (let index = session.conflicts.length - 1; index >= 0 && found.length < 5; --index) {
-      const one = session.conflicts[index]!;
-      if (pointer === "" || one.path === pointer || one.path.startsWith(`${pointer}/`)) found.push(one);
-    }
+    const isHere = (path: string): boolean => pointer === "" || path === pointer || path.startsWith(`${pointer}/`);
+    const found = session.conflicts.filter((one) => isHere(one.path)).slice(-5).reverse();
     if (found.length === 0) return nothing;
     return html`<section>
       <h3>Written by two tools at once</h3>

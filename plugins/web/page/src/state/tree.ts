@@ -133,9 +133,10 @@ export class Tree {
   }
 
   // The node at the path, if its ancestors are expanded.
-  find(segments: readonly string[]): TreeNode | undefined {
+  find(segments: readonly string[], expands = false): TreeNode | undefined {
     let node: TreeNode | undefined = this.root;
     for (const one of segments) {
+      if (expands) this.expand(node);
       node = node.children?.find((child) => child.key === one);
       if (node === undefined) return undefined;
     }
@@ -144,13 +145,7 @@ export class Tree {
 
   // Expands the ancestors of the path and returns its node; undefined if the path does not exist.
   reveal(segments: readonly string[]): TreeNode | undefined {
-    let node: TreeNode | undefined = this.root;
-    for (const one of segments) {
-      this.expand(node);
-      node = node.children?.find((child) => child.key === one);
-      if (node === undefined) return undefined;
-    }
-    return node;
+    return this.find(segments, true);
   }
 
   expand(node: TreeNode): void {

@@ -225,10 +225,8 @@ export class InvocationPanel extends LitElement {
     if (plan === undefined || invocation === undefined) return;
     if (changed.has("invocation")) {
       this.#descriptor = descriptorOf(plan, invocation.toolId);
-      this.#behind = [];
-      for (const one of plan.invocations.values()) {
-        if (one.dependencies.includes(invocation.toolId)) this.#behind.push(one.toolId);
-      }
+      const others = [...plan.invocations.values()];
+      this.#behind = others.filter((one) => one.dependencies.includes(invocation.toolId)).map((one) => one.toolId);
     }
     if (changed.has("revision") || changed.has("invocation")) {
       this.#assets = plan.turn.assets.filter((one) => one.replaced === undefined && one.planKey === plan.key && one.toolId === invocation.toolId);

@@ -223,7 +223,6 @@ export class PlanGraph extends LitElement {
 
   #layout: Layout = { nodes: [], edges: [], layers: 0, breadth: 1 };
   #byId = new Map<string, Placed>();
-  #behind = new Map<string, string[]>();
   #laidOut = "";
   #lines: Line[] = [];
   #drawn = "";
@@ -263,12 +262,6 @@ export class PlanGraph extends LitElement {
         [...plan.invocations.values()].map(({ toolId, dependencies }) => ({ id: toolId, dependencies })),
       );
       this.#byId = new Map(this.#layout.nodes.map((one) => [one.id, one]));
-      this.#behind = new Map();
-      for (const { from, to } of this.#layout.edges) {
-        const list = this.#behind.get(from);
-        if (list === undefined) this.#behind.set(from, [to]);
-        else list.push(to);
-      }
       this.#fit();
     }
     if (changed.has("plan") && changed.get("plan") !== undefined) this.#isZoomed = false;
@@ -518,7 +511,7 @@ export class PlanGraph extends LitElement {
     if (here === undefined) return undefined;
     switch (key) {
       case forward:
-        return this.#nearest(here, this.#behind.get(active) ?? []);
+        return this.#nearest(here, this.#layout.edges.filter((one) => one.from === active).map((one) => one.to));
       case back:
         return this.#nearest(here, this.plan?.invocations.get(active)?.dependencies ?? []);
       case later:

@@ -85,11 +85,7 @@ export class PlanTable extends LitElement {
     const plan = this.plan;
     if (plan === undefined) return nothing;
     const now = Date.now();
-    const list: Invocation[] = [];
-    for (const one of plan.invocations.values()) {
-      if (list.length === this.shown) break;
-      list.push(one);
-    }
+    const list = [...plan.invocations.values()].slice(0, this.shown);
     const left = plan.invocations.size - list.length;
     return html`<div class="port" tabindex="0" role="group" aria-label="Tools of this plan">
         <table>

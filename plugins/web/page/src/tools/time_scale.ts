@@ -27,12 +27,8 @@ export function ticksFor(span: number, width: number, least: number): Tick[] {
 
 function axisLabel(at: number, step: number): string {
   if (step < 1000 && at < 1000) return `${at} ms`;
-  if (at < 60_000) return `${trimmed(at / 1000, step < 100 ? 2 : step < 1000 ? 1 : 0)} s`;
+  if (at < 60_000) return `${(at / 1000).toFixed(step < 100 ? 2 : step < 1000 ? 1 : 0)} s`;
   return clock(at);
-}
-
-function trimmed(value: number, digits: number): string {
-  return value.toFixed(digits);
 }
 
 function clock(time: number): string {
