@@ -59,9 +59,11 @@ function museum(stage: Stage): Story {
   });
 }
 
-async function shown(stage: Stage): Promise<Player> {
+// `prepare`: what the test does before the assets are shown.
+async function shown(stage: Stage, prepare?: (player: Player) => Promise<void>): Promise<Player> {
   const story = museum(stage);
   const player = await stage.play(story);
+  await prepare?.(player);
   // The request for the missing file.
   player.allow(/40[49]|410|ERR_FAILED/);
   await player.say("show");
@@ -96,16 +98,14 @@ test("the gallery shows each kind, and cards for unsupported files", async ({ st
   await card("gone").getByText(/gone/i).first().waitFor();
 
   // An unknown type: its details and a download.
-  await player.main.getByRole("link", { name: "thing" }).click();
-  const alone = player.page.getByRole("dialog", { name: "thing" });
+  const alone = await player.opens("thing");
   await alone.getByText("application/x-thing").first().waitFor();
   await alone.getByText(/3 stone/).first().waitFor();
   await alone.getByRole("link", { name: "Download" }).first().waitFor();
   await player.page.keyboard.press("Escape");
 
   // The refused asset shows the reason.
-  await player.main.getByRole("link", { name: "Never" }).click();
-  await player.page.getByRole("dialog", { name: "Never" }).getByText(/never-written\.png/).first().waitFor();
+  await (await player.opens("Never")).getByText(/never-written\.png/).first().waitFor();
   await player.page.keyboard.press("Escape");
 });
 
@@ -129,20 +129,15 @@ test("pictures are in the story, with alternative text", async ({ stage }) => {
 });
 
 test("a file is shown after a broken connection", async ({ stage }) => {
-  const story = museum(stage);
-  const player = await stage.play(story);
-  player.allow(/40[49]|410|ERR_FAILED/);
   const cut = new Set<string>();
-  await player.page.route("**/api/assets/**", (route) => {
-    const address = route.request().url();
-    if (cut.has(address)) return route.continue();
-    cut.add(address);
-    return route.abort();
+  const player = await shown(stage, async ({ page }) => {
+    await page.route("**/api/assets/**", (route) => {
+      const address = route.request().url();
+      if (cut.has(address)) return route.continue();
+      cut.add(address);
+      return route.abort();
+    });
   });
-  await player.say("show");
-  await player.sees("A museum of everything.");
-  story.open("end");
-  await player.isDone();
   const picture = player.story.getByRole("img", { name: "A small flame" });
   await picture.scrollIntoViewIfNeeded();
   await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
@@ -188,9 +183,7 @@ test("seeking in a sound requests a range of the file", async ({ stage }) => {
   player.page.on("response", (response) => {
     if (response.url().includes("/api/assets/")) parts.push(response.status());
   });
-  await player.go("Assets");
-  await player.main.getByRole("link", { name: "Drops that fall" }).click();
-  const sound = player.page.getByRole("dialog", { name: "Drops that fall" }).locator("audio");
+  const sound = (await player.opens("Drops that fall")).locator("audio");
   await playsByItsControls(player, sound);
   expect(await sound.evaluate((one) => Math.round((one as HTMLMediaElement).duration))).toBe(90);
   await sound.evaluate((one) => void ((one as HTMLMediaElement).currentTime = 80));
@@ -213,9 +206,7 @@ test("video has player controls in gallery, dialog and story", async ({ stage })
 
 test("an HTML asset never runs, not even at its own address", async ({ stage }) => {
   const player = await shown(stage);
-  await player.go("Assets");
-  await player.main.getByRole("link", { name: "page", exact: true }).click();
-  const alone = player.page.getByRole("dialog", { name: "page" });
+  const alone = await player.opens("page");
   await alone.getByText("text/html").first().waitFor();
   const address = await alone.getByRole("link", { name: "Download" }).first().getAttribute("href");
 
@@ -231,9 +222,7 @@ test("an HTML asset never runs, not even at its own address", async ({ stage }) 
 test("a picture of the sample story can be enlarged", async ({ stage }) => {
   const player = await stage.play(torch);
   await player.plays("light the torch");
-  await player.go("Assets");
-  await player.main.getByRole("link", { name: "A lit torch on a stone wall" }).click();
-  const alone = player.page.getByRole("dialog", { name: "A lit torch on a stone wall" });
+  const alone = await player.opens("A lit torch on a stone wall");
   await alone.getByRole("status").getByText("fits").waitFor();
   const width = async (): Promise<number> => (await alone.getByRole("img").boundingBox())!.width;
   const before = await width();

@@ -275,7 +275,7 @@ test("reading settings outlive the server and the browser", async ({ stage }) =>
 });
 
 test("a retry repeats no placeholder and replaces assets", async ({ stage }) => {
-  const story = stage.story((folder) => ({
+  const player = await stage.play(stage.story((folder) => ({
     files: { "flame.png": flame() },
     prompts: [
       {
@@ -300,8 +300,7 @@ test("a retry repeats no placeholder and replaces assets", async ({ stage }) => 
         ],
       },
     ],
-  }));
-  const player = await stage.play(story);
+  })));
   await player.say("roll");
   await player.sees("You stop rolling.");
   await player.isDone();
@@ -325,7 +324,7 @@ test("only the window that stopped a turn says \"you\"", async ({ stage }) => {
 
 test("a picture in the gallery is not cropped and has its title", async ({ stage }) => {
   const tall = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="400"><rect width="100" height="400" fill="#c60"/></svg>';
-  const story = stage.story((folder) => ({
+  const player = await stage.play(stage.story((folder) => ({
     files: { "tall.svg": tall },
     prompts: [
       {
@@ -333,8 +332,7 @@ test("a picture in the gallery is not cropped and has its title", async ({ stage
         answers: [{ narrative: "You paint.", tools: [{ toolId: "paint", steps: [asset("p1", "image/svg+xml", `${folder}/tall.svg`, { description: "A tall portrait" }), choices("Again"), done("Painted.")] }] }],
       },
     ],
-  }));
-  const player = await stage.play(story);
+  })));
   await player.plays("paint");
   await player.go("Assets");
   const card = player.main.getByRole("article", { name: "A tall portrait" });

@@ -24,9 +24,7 @@ test("the sample story by mouse", async ({ stage }) => {
   await tool.getByText("Torch lit.").waitFor();
   await tool.getByRole("option", { name: /Lighting torch/ }).waitFor();
 
-  await player.go("Assets");
-  await player.main.getByRole("link", { name: "A lit torch on a stone wall" }).click();
-  await player.page.getByRole("dialog", { name: "A lit torch on a stone wall" }).getByRole("button", { name: "Close" }).click();
+  await (await player.opens("A lit torch on a stone wall")).getByRole("button", { name: "Close" }).click();
 
   await player.go("State");
   await player.main.getByRole("treeitem", { name: /lit.*true.*changed by light1/ }).waitFor();
@@ -248,7 +246,7 @@ for line in sys.stdin:
 });
 
 test("new narration is announced politely and once", async ({ stage }) => {
-  const story = stage.story((folder) => ({
+  const player = await stage.play(stage.story((folder) => ({
     files: { "well.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>' },
     prompts: [
       answered(
@@ -264,8 +262,7 @@ test("new narration is announced politely and once", async ({ stage }) => {
       ),
       answered("jump", "You fall."),
     ],
-  }));
-  const player = await stage.play(story);
+  })));
   const region = player.page.getByRole("log", { name: "Narration" });
   expect(await region.getAttribute("aria-live")).toBe("polite");
   await player.plays("look");

@@ -32,7 +32,7 @@ test("a replan shows both plans, the failure and disabled tools", async ({ stage
 });
 
 test("a failing tool is reported in the story's words, with details", async ({ stage }) => {
-  const story = stage.tell({
+  const player = await stage.play(stage.tell({
     says: "pull",
     answers: [
       {
@@ -52,8 +52,7 @@ test("a failing tool is reported in the story's words, with details", async ({ s
       },
       { narrative: "You let go." },
     ],
-  });
-  const player = await stage.play(story);
+  }));
   await player.say("pull");
   await player.sees("You let go.");
   await player.isDone();

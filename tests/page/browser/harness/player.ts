@@ -80,6 +80,15 @@ export class Player {
     return this.page.getByRole("complementary", { name: "Selected tool" });
   }
 
+  // Goes to the assets, opens one, and returns its dialog.
+  async opens(asset: string): Promise<Locator> {
+    await this.go("Assets");
+    await this.main.getByRole("link", { name: asset, exact: true }).click();
+    const dialog = this.page.getByRole("dialog", { name: asset });
+    await dialog.waitFor();
+    return dialog;
+  }
+
   // A choice that the story offers.
   choice(words: string): Locator {
     return this.story.getByRole("list", { name: "What you can do" }).getByRole("button", { name: words, exact: true });
