@@ -407,7 +407,5 @@ function attemptsSaid(attempts: readonly number[]): string {
 
 function descriptorOf(plan: PlanRun, toolId: string): JsonObject {
   const tools = member(plan.plan, "tools");
-  if (!Array.isArray(tools)) return {};
-  for (const one of tools) if (isObject(one) && textOf(one, "toolId") === toolId) return one;
-  return {};
+  return (Array.isArray(tools) ? tools : []).filter(isObject).find((one) => textOf(one, "toolId") === toolId) ?? {};
 }

@@ -532,15 +532,9 @@ export class PlanGraph extends LitElement {
   }
 
   #nearest(here: Placed, ids: readonly string[]): string | undefined {
-    let best: Placed | undefined;
-    for (const id of ids) {
-      const one = this.#byId.get(id);
-      if (one === undefined || one === here) continue;
-      const far = Math.abs(one.across - here.across) + Math.abs(one.layer - here.layer) * 0.5;
-      const least = best === undefined ? Infinity : Math.abs(best.across - here.across) + Math.abs(best.layer - here.layer) * 0.5;
-      if (far < least) best = one;
-    }
-    return best?.id;
+    const far = (one: Placed): number => Math.abs(one.across - here.across) + Math.abs(one.layer - here.layer) * 0.5;
+    const others = ids.flatMap((id) => this.#byId.get(id) ?? []).filter((one) => one !== here);
+    return others.sort((a, b) => far(a) - far(b))[0]?.id;
   }
 
   async focusOn(id: string): Promise<void> {

@@ -91,12 +91,7 @@ export class PlanTable extends LitElement {
         <table>
           <thead>
             <tr>
-              <th scope="col">Tool</th>
-              <th scope="col">Status</th>
-              <th scope="col">Time</th>
-              <th scope="col">Attempts</th>
-              <th scope="col">Runs after</th>
-              <th scope="col">Outcome</th>
+              ${["Tool", "Status", "Time", "Attempts", "Runs after", "Outcome"].map((one) => html`<th scope="col">${one}</th>`)}
             </tr>
           </thead>
           <tbody>
