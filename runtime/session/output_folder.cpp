@@ -28,7 +28,7 @@ constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
 // A process checks every kept folder when it starts its first session: 2 µs per folder.
-constexpr size_t kMaxKept = 500;
+constexpr size_t kMaxKept = 100;
 constexpr size_t kMaxIdInName = 100;
 // Retries of create(): another host may remove the base or the new folder between two steps.
 constexpr int kMaxTries = 20;

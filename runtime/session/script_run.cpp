@@ -202,6 +202,10 @@ void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
         machine_.fail(outcome.error);
     }
     if (is_calling_) {
+        if (with_.loop.has_budget()) {
+            if (with_.loop.time_is_up()) machine_.pause();
+            return;
+        }
         if (outcome.execution_ms == 0 && ++calls_in_a_row_ < kCallsInARow) return;
         calls_in_a_row_ = 0;
         if (clock::steady_ms() - slice_ms_ >= kSliceMs) machine_.pause();

@@ -269,6 +269,20 @@ def test_plugins_option_warns_only_of_tools_that_are_missing(command):
     command("validate", "story", "--plugins", folder).exits(1).shows("ParserError", "story-tool-plugin")
 
 
+def test_plugin_that_refuses_to_start_is_named_by_all_who_load_it(command):
+    folder = story_with(command)
+    (folder / "plugins").mkdir()
+    shutil.copy(BUILD / "tests" / "plugins" / "refuses.so", folder / "plugins")
+    assert len(command("validate", "story", folder).lines) == 1, "no code of the story runs"
+    ran = command("validate", "story", "--plugins", folder)
+    assert ran.status == 0 and ran.err == "", ran
+    assert ran.lines[0] == (f'{folder}/story.toml: warning: the plugin "test.refuses" is left out: it refuses this '
+                            "host (ABI 1.0): it wants a host of ABI 9, and this is 1 [story-plugin-refused]")
+    assert "plugin test.refuses is left out" in command("play", "go", "--story", folder, "--no-store").out
+    ran = command("test", "--story", folder, "--walks", "3")
+    assert ran.err.count("plugin test.refuses is left out") == 1, ran
+
+
 def test_missing_script_is_a_fault_of_story_toml(command):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     ran = command("validate", "story", folder).exits(1)

@@ -334,6 +334,30 @@ TEST(SynchronousTools, CanBeCancelled) {
     EXPECT_LT(calls, 1'000'000);
 }
 
+TEST(SynchronousTools, DoNotFollowEachOtherBeyondTheBudget) {
+    const Folder folder;
+    Engine engine({.root = folder.path()});
+    Session session(engine);
+    const std::chrono::microseconds budget(1);
+    const Answering tool(
+        session, NAR_TOOL_SYNCHRONOUS,
+        [&](const nar_host_invocation& answers, const nar_host* host, uint64_t token) {
+            const auto end = std::chrono::steady_clock::now() + 2 * budget;
+            while (std::chrono::steady_clock::now() < end) {
+            }
+            says(done(""))(answers, host, token);
+        });
+    session.run_script(
+        "FOR n IN [1, 2, 3, 4, 5] DO CALL answer {n: n} END", "", "", [](std::string_view) {},
+        [](const ScriptEnd&) {});
+    while (engine.is_busy()) {
+        const size_t before = tool.requests.size();
+        engine.run_for(budget);
+        ASSERT_LE(tool.requests.size(), before + 1);
+    }
+    EXPECT_EQ(tool.requests.size(), 5u);
+}
+
 std::string error_of(Engine& engine, Session& session, const std::string& source) {
     std::string error = "the script did not end";
     session.run_script(

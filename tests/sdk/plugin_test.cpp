@@ -175,13 +175,13 @@ TEST(PluginEntry, NoteMatchesTheEntry) {
         nar_plugin_note.text);
 }
 
-struct WithSettings {
+struct Configured : plugin::EventSink {
     static constexpr std::string_view kSettings = R"({"type":"object"})";
 };
 
 TEST(PluginEntry, NoteHasTheSchemaOfTheSettings) {
     static constexpr auto note =
-        narratoria::plugin::detail::note<WithSettings, NarratoriaPluginDescription>();
+        narratoria::plugin::detail::note<Configured, NarratoriaPluginDescription>();
     EXPECT_THAT(note.text, testing::EndsWith(R"("],"settings":{"type":"object"}})"));
     EXPECT_EQ(sizeof note.text, note.text_size);
 }

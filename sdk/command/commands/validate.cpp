@@ -33,21 +33,38 @@ struct Checked {
     std::string unreadable;
 };
 
+// The warnings about the plugins that could not be loaded, unless `faults` has them already.
+std::string left_out(const Session& session, const std::string& faults) {
+    std::string out;
+    const json::Document plugins = json::read(session.plugins().view());
+    for (const json::Value& plugin : plugins.GetArray()) {
+        if (json::text(plugin, "state") != "refused") continue;
+        const std::string reason = json::quoted(json::text(plugin, "reason"));
+        if (faults.find(reason.substr(1, reason.size() - 2)) != std::string::npos) continue;
+        const std::string id(json::text(plugin, "id"));
+        out += fmt::format(
+            R"(,{{"level":"warning","file":"story.toml","pointer":"","message":{},"rule":"story-plugin-refused"}})",
+            json::quoted("the plugin " + json::quoted(id) +
+                         " is left out: " + std::string(json::text(plugin, "reason"))));
+    }
+    return out;
+}
+
 // Loads the story's plugins to find the tools that they provide. Drops the warnings about these
-// tools, and makes the warnings about the other tools definite.
+// tools, and makes the warnings about the other tools definite. Adds warnings about plugins that
+// cannot be loaded.
 std::string after_loading_plugins(const std::string& folder, const std::string& faults) {
     json::Document read = json::read(faults);
-    bool is_open = false;
     for (const json::Value& fault : read.GetArray()) {
         // A story with faults cannot be opened, so its plugins cannot be loaded.
         if (json::text(fault, "level") != "warning") return faults;
-        is_open = is_open || json::member(fault, "tool") != nullptr;
     }
-    if (!is_open) return faults;
     EngineOptions options;
     options.output_mode = NAR_OUTPUT_NONE;
     options.log = [](const LogLine& line) {
-        if (line.level >= NAR_LOG_WARN) complain(printable(line.message));
+        if (line.level >= NAR_LOG_WARN && line.code != "PLUGIN_LEFT_OUT") {
+            complain(printable(line.message));
+        }
     };
     Engine engine(options);
     Session session(engine, {.story = folder});
@@ -74,7 +91,8 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
         }
         (out += out.empty() ? "" : ",") += json::line(fault);
     }
-    return "[" + out + "]";
+    out += left_out(session, faults);
+    return "[" + out.substr(out.starts_with(',') ? 1 : 0) + "]";
 }
 
 bool is_folder(Document document) {
@@ -166,9 +184,10 @@ void add_document(Command command, Document document, const std::string& name,
     kind.flag("--json", options->as_json, "Print the faults as JSON");
     if (document == Document::Story) {
         kind.flag("--strict", options->is_strict, "Treat warnings as faults");
-        kind.flag(
-            "--plugins", options->with_plugins,
-            "Also load the story's plugins, which runs their code, to find the tools they provide");
+        kind.flag("--plugins", options->with_plugins,
+                  "Also load the story's plugins, which runs their code, to find the tools they "
+                  "provide and "
+                  "the plugins that cannot be loaded");
     }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "

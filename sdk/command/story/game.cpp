@@ -262,7 +262,8 @@ void Game::on_story_reloaded(std::string_view body) {
 }
 
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
-    if (level < log_level_) return;
+    // Without a plugin of its own, a story may not work as its author meant it.
+    if (level < log_level_ && code != "PLUGIN_LEFT_OUT") return;
     // The command reports it once, at its end.
     read_write_error();
     if (write_error_ != 0) return;

@@ -24,10 +24,18 @@
 
 namespace narratoria::plugin {
 
+// What every class of a plugin has.
+class WithSettings {
+public:
+    // Redefine it, public, with a JSON Schema of the settings; see NARRATORIA_PLUGIN. Empty: settings
+    // are not described.
+    static constexpr std::string_view kSettings = {};
+};
+
 // ---- narratoria.event_sink/1
 
 // Receives the session's whole event stream.
-class EventSink {
+class EventSink : public WithSettings {
 public:
     // Redefine it to select kinds: kKinds = narratoria::kinds(narratoria::Kind::ToolEvent).
     static constexpr std::uint64_t kKinds = kAllKinds;
@@ -63,7 +71,7 @@ private:
 };
 
 // Carries out the ui_events of tools.
-class UiHandler {
+class UiHandler : public WithSettings {
 public:
     // Redefine it with the names of the events to handle; by default all events:
     //   static constexpr std::string_view kUiEvents[] = {"rain", "snow"};
@@ -108,7 +116,7 @@ private:
 
 // Displays assets. The class declares media types; a type or subtype may be a star:
 //   static constexpr std::string_view kMediaTypes[] = {"image/*", "text/plain"};
-class AssetRenderer {
+class AssetRenderer : public WithSettings {
 public:
     // Higher is called first.
     static constexpr std::int32_t kAssetPriority = 0;
@@ -123,11 +131,12 @@ protected:
 // ---- narratoria.narrator/1
 
 // Turns prompts into Plan JSON.
-// A narrator that needs what a language model needs in its requests, `turns`, `turnMetadata`,
-// `stateForPrompt` and details of the tools, says so:
-//   static constexpr bool kDetailed = true;
-class Narrator {
+class Narrator : public WithSettings {
 public:
+    // Redefine it with true for what a language model needs in its requests: `turns`,
+    // `turnMetadata`, `stateForPrompt` and details of the tools.
+    static constexpr bool kDetailed = false;
+
     // Receives a request (abi/schemas/narrator-request-1.schema.json), valid until it returns.
     // Reply through `reply`, now or later, from any thread. An exception becomes the reply "no
     // plan" with the message of what().
@@ -201,10 +210,11 @@ public:
 // Runs tools in its own way. The class declares its schemes (letters, digits, + - . _). It receives
 // the tools whose toolPath begins with one of them and a colon:
 //   static constexpr std::string_view kSchemes[] = {"launcher"};
-// If its tools use no processor core of this machine, it says so:
-//   static constexpr bool kWaits = true;
-class ToolRunner {
+class ToolRunner : public WithSettings {
 public:
+    // Redefine it with true if its tools use no processor core of this machine.
+    static constexpr bool kWaits = false;
+
     // Starts an attempt and returns soon. An exception means that it could not be started, for the
     // reason in what(). The Invocation is then invalid. The plan's retries follow, except after
     // CannotStart.
@@ -233,7 +243,7 @@ struct ToolDescription {
 
 // Provides tools that are functions in the host's process. The class declares them:
 //   static constexpr narratoria::plugin::ToolDescription kTools[] = {{"dice", "Rolls a die"}};
-class Tools {
+class Tools : public WithSettings {
 public:
     // Runs the tool of this name, or starts it. Blocks the engine thread until it returns. An
     // exception fails the attempt with PLUGIN_EXCEPTION and the message of what().

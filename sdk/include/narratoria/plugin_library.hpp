@@ -182,10 +182,7 @@ struct NarratorOf {
         return &it;
     }
     static constexpr std::uint32_t flags() noexcept {
-        if constexpr (requires { Class::kDetailed; }) {
-            return Class::kDetailed ? NAR_NARRATOR_DETAILED : 0;
-        }
-        return 0;
+        return Class::kDetailed ? NAR_NARRATOR_DETAILED : 0;
     }
 };
 
@@ -240,8 +237,7 @@ struct ToolRunnerOf {
         return status;
     }
     static constexpr std::uint32_t flags() noexcept {
-        if constexpr (requires { Class::kWaits; }) return Class::kWaits ? NAR_TOOL_RUNNER_WAITS : 0;
-        return 0;
+        return Class::kWaits ? NAR_TOOL_RUNNER_WAITS : 0;
     }
     static const void* extension() noexcept {
         static constexpr auto schemes = c_names(Class::kSchemes);
@@ -382,7 +378,7 @@ constexpr void write_note(Write&& write) noexcept {
         write("\"");
     }
     write("]");
-    if constexpr (requires { Class::kSettings; }) {
+    if (!Class::kSettings.empty()) {
         write(R"(,"settings":)");
         write(Class::kSettings);
     }
@@ -396,6 +392,7 @@ consteval auto note() noexcept {
         write_note<Class, Description>([&](std::string_view part) { count += part.size(); });
         return count;
     }();
+    static_assert(size <= 65'536, "the metadata of a plugin, with kSettings, has at most 64 KiB");
     Note<size> out{sizeof NAR_PLUGIN_NOTE_OWNER, size, 1, NAR_PLUGIN_NOTE_OWNER, {}};
     std::size_t at = 0;
     write_note<Class, Description>([&](std::string_view part) {

@@ -168,9 +168,9 @@ TEST_F(OutputFolderTest, KeptFolderStaysForADay) {
     EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(OutputFolderTest, LatestFiveHundredAreKept) {
+TEST_F(OutputFolderTest, LatestHundredAreKept) {
     const auto living = make();
-    for (int i = 0; i < 502; ++i) {
+    for (int i = 0; i < 102; ++i) {
         const std::string path = base + "/kept-session-" + std::to_string(i);
         fs::create_directories(path);
         write(path + "/torch.png");
@@ -179,14 +179,14 @@ TEST_F(OutputFolderTest, LatestFiveHundredAreKept) {
     OutputFolder::remove_abandoned(base);
     EXPECT_FALSE(fs::exists(base + "/kept-session-1"));
     EXPECT_TRUE(fs::exists(base + "/kept-session-2/torch.png"));
-    EXPECT_TRUE(fs::exists(base + "/kept-session-501/torch.png"));
+    EXPECT_TRUE(fs::exists(base + "/kept-session-101/torch.png"));
 }
 
 TEST_F(OutputFolderTest, FolderInUseIsNotRemovedForLaterOnes) {
     const auto living = make("living", true);
     ASSERT_NE(living, nullptr) << why;
     set_age(living->path(), 20'000);
-    for (int i = 0; i < 502; ++i)
+    for (int i = 0; i < 102; ++i)
         fs::create_directories(base + "/kept-session-" + std::to_string(i));
     OutputFolder::remove_abandoned(base);
     EXPECT_TRUE(fs::exists(living->path()));
