@@ -21,18 +21,18 @@ std::vector<std::string> environment_of(const Tool& tool, const std::vector<std:
 
 namespace {
 
-void append_seed(std::string& out, uint64_t seed) {
-    json::append_number(out += R"(,"seed":)", static_cast<int64_t>(seed));
+void append_seed(std::string& out, uint32_t seed) {
+    json::append_number(out += R"(,"seed":)", seed);
 }
 
 }  // namespace
 
-uint64_t seed_of(uint64_t execution, std::string_view tool_id, uint32_t attempt) {
-    return Random(hash_text(tool_id, execution) + attempt).next();
+uint32_t seed_of(uint64_t execution, std::string_view tool_id, uint32_t attempt) {
+    return static_cast<uint32_t>(Random(hash_text(tool_id, execution) + attempt).next());
 }
 
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results,
-                       std::string_view state, uint64_t seed) {
+                       std::string_view state, uint32_t seed) {
     const Tool& entry = plan.tools[tool];
     std::string out = begin_request(plan.request_id, entry.tool_path, entry.operation);
     json::append_compact(out, entry.input);
@@ -69,7 +69,7 @@ std::string begin_request(std::string_view plan_id, std::string_view tool_path,
     return out += R"(,"input":)";
 }
 
-void end_request(std::string& out, uint64_t seed) {
+void end_request(std::string& out, uint32_t seed) {
     append_seed(out, seed);
     out += R"(,"dependencies":{},"results":{}})"
            "\n";

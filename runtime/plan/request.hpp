@@ -16,13 +16,13 @@ namespace narratoria::plan {
 // the results of all tools, in plan order. `state`: a JSON object; empty: the tool gets none. `seed`:
 // of seed_of().
 std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolResult>& results,
-                       std::string_view state, uint64_t seed);
+                       std::string_view state, uint32_t seed);
 // The same document of a tool without dependencies, in two parts: before and after the input.
 std::string begin_request(std::string_view plan_id, std::string_view tool_path,
                           std::string_view operation);
-void end_request(std::string& out, uint64_t seed);
+void end_request(std::string& out, uint32_t seed);
 // Returns the number with which an attempt seeds its dice. It depends on the arguments only.
-uint64_t seed_of(uint64_t execution, std::string_view tool_id, uint32_t attempt);
+uint32_t seed_of(uint64_t execution, std::string_view tool_id, uint32_t attempt);
 
 // Returns `shared`, a list of NAME=value, with the tool's own variables added. They replace
 // variables of the same name.

@@ -125,7 +125,7 @@ def test_the_seed_determines_the_dice_of_tools(command, write):
 
     numbers = told(5)
     assert len(set(numbers)) == 8, "two throws of two tools with two attempts"
-    assert all(0 <= int(number) < 2**53 for number in numbers)
+    assert all(0 <= int(number) < 2**32 for number in numbers)
     assert told(5) == numbers
     assert set(told(6)).isdisjoint(numbers)
 

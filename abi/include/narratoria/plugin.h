@@ -59,7 +59,7 @@ typedef struct nar_plugin {
 
     /* Returns the struct of an extension (static, the same for all instances), or NULL for an
      * unknown id. Later hosts will request ids that do not exist yet.
-     * [any thread, entry, init, active] */
+     * [thread-safe, entry, init, active] */
     const void *(*get_extension)(nar_str id);
 } nar_plugin;
 

@@ -100,7 +100,7 @@ public:
     const json::Value& state() const noexcept { return state_; }
     /// What to seed the tool's dice with, so that `narratoria test` repeats what they show. Another
     /// number for each attempt; 0 if the tool was started by hand.
-    std::uint64_t seed() const noexcept { return seed_; }
+    std::uint32_t seed() const noexcept { return seed_; }
 
     bool has(std::string_view pointer) const {
         const json::Value* value = input_.find(pointer);
@@ -181,18 +181,18 @@ private:
         return *value;
     }
 
-    static std::uint64_t seed_member(const json::Value& document) {
+    static std::uint32_t seed_member(const json::Value& document) {
         const json::Value* value = document.member("seed");
         std::int64_t number = 0;
         if (value == nullptr || value->is_null()) {
             return 0;
         }
-        if (!value->get_integer(number) || number < 0) {
+        if (!value->get_integer(number) || number < 0 || number > UINT32_MAX) {
             throw InvalidInput(
-                std::string("the invocation's seed must be a whole number from 0, is ") +
+                std::string("the invocation's seed must be a whole number of 32 bits, is ") +
                 value->text());
         }
-        return static_cast<std::uint64_t>(number);
+        return static_cast<std::uint32_t>(number);
     }
 
     std::string request_id_;
@@ -203,7 +203,7 @@ private:
     json::Value dependencies_ = json::object();
     json::Value results_ = json::object();
     json::Value state_ = json::object();
-    std::uint64_t seed_ = 0;
+    std::uint32_t seed_ = 0;
 };
 
 }  // namespace narratoria::tool
