@@ -503,6 +503,40 @@ class TestForks:
         done = python(script)
         assert done.stdout == "0\nTrue\n", done.stderr
 
+    @pytest.mark.parametrize("status", [0, 5])
+    def test_forked_child_leaves_block_with_its_own_status(self, status: int) -> None:
+        script = """
+            import os, sys, narratoria
+            with narratoria.Session() as session:
+                child = os.fork()
+                if child == 0:
+                    sys.exit(int(sys.argv[1]))
+                print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+                print(session.execute({"requestId": "p", "tools": []}).success)
+        """
+        done = python(script, str(status))
+        assert (done.stdout, done.stderr) == (f"{status}\nTrue\n", "")
+
+    def test_forked_child_leaves_async_block_with_its_own_status(self) -> None:
+        script = """
+            import asyncio, os, sys, narratoria
+            async def main():
+                async with narratoria.aio.Session() as session:
+                    child = os.fork()
+                    if child == 0:
+                        try:
+                            await session.aclose()
+                        except BaseException as error:
+                            print(repr(error), flush=True)
+                            os._exit(1)
+                        os._exit(5)
+                    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+                    print((await session.execute({"requestId": "p", "tools": []})).success)
+            asyncio.run(main())
+        """
+        done = python(script)
+        assert (done.stdout, done.stderr) == ("5\nTrue\n", "")
+
 
 class TestLeaks:
     def test_dropped_session_is_collected_with_functions(self) -> None:

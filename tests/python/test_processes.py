@@ -72,6 +72,25 @@ def test_forked_child_of_tool_gets_forked_error(session: Any, say: str) -> None:
     assert session.call("fork") == 7
 
 
+@pytest.mark.parametrize("thread", [True, False])
+def test_call_in_forked_child_of_tool_gets_forked_error(session: Any, thread: bool) -> None:
+    @session.tool(thread=thread)
+    def fork() -> int:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                session.execute({"requestId": "p", "tools": []})
+            except narratoria.ForkedError:
+                session.close()
+                code = 7
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    assert session.call("fork") == 7
+
+
 def test_forked_child_exits_after_tool_returns(session: Any) -> None:
     # The thread that forked is the only one of the child.
     @session.tool

@@ -40,6 +40,7 @@ def inside(core: _core.Session, is_waited_for: bool = True) -> Generator[None]:
 
 
 def refuse_inside(core: _core.Session, what: str, even_handlers: bool = False) -> None:
+    core.refuse_forked()
     for call in _CALLS.get():
         if call.core is core and not call.is_over and (call.is_waited_for or even_handlers):
             raise ReentrantError(

@@ -58,6 +58,7 @@ class SessionBase:
 
     def _refuse_inside(self) -> None:
         """Refuses a call that would wait for the tool, sink, handler or narrator that makes it."""
+        self._core.refuse_forked()
         if self._use() is not self._core:
             raise ReentrantError(
                 "this call would wait for itself: it is made inside a tool of this session",

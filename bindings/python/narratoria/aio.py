@@ -290,7 +290,8 @@ class Session(Registry):
         await self.aclose()
 
     async def aclose(self, timeout: float | None = -1.0) -> None:
-        """Closes the session: kills its tools, cancels its tasks. A second call does nothing.
+        """Closes the session: kills its tools, cancels its tasks. A second call does nothing, nor
+        does a call in a forked child: the session belongs to the parent.
 
         Functions that have not ended in time are left running, with a
         :class:`narratoria.NarratoriaWarning`.
@@ -314,6 +315,8 @@ class Session(Registry):
         if timeout == -1.0:
             timeout = self._close_timeout
         check_timeout("timeout", timeout)
+        if self._core.is_foreign:
+            return
         self._use()
         refuse_inside(self._core, "this call", even_handlers=True)
         if self._driver is not None:

@@ -446,7 +446,8 @@ class Session(Registry):
 
     def close(self, timeout: float | None = -1.0) -> None:
         """Closes the session. Its tools are killed without a grace period, and async functions are
-        cancelled. A second call does nothing.
+        cancelled. A second call does nothing, nor does a call in a forked child: the session
+        belongs to the parent.
 
         Functions that have not ended in time are left running, with a
         :class:`narratoria.NarratoriaWarning`: an async function that ignores its cancellation, or a
@@ -469,6 +470,8 @@ class Session(Registry):
         if timeout == -1.0:
             timeout = self._close_timeout
         check_timeout("timeout", timeout)
+        if self._core.is_foreign:
+            return
         self._refuse_inside()
         try:
             self._core.close()

@@ -239,6 +239,7 @@ PYBIND11_MODULE(_core, module) {
         .def("begin_use", &python::Session::begin_use)
         .def("end_use", &python::Session::end_use)
         .def("post", &python::Session::post, py::arg("function"), py::arg("is_deferred") = false)
+        .def("refuse_forked", &python::Session::refuse_forked)
         .def("refuse_inside", &python::Session::refuse_inside)
         .def("end_wait", &python::Session::end_wait)
         .def("run", &python::Session::run)

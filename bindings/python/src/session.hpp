@@ -63,6 +63,7 @@ public:
     bool is_closed() const { return !engine_; }
     // True in a forked child: the session belongs to the parent.
     bool is_foreign() const { return process_ != ::getpid(); }
+    void refuse_forked() const;
     // True on the thread that used the session last, which drives it.
     bool is_own_thread() const { return owner_ == std::this_thread::get_id(); }
 
@@ -183,7 +184,6 @@ private:
 
     narratoria::Session& handle();
     void leave();
-    void refuse_forked() const;
     template <class Submit>
     std::shared_ptr<Ticket> submit_turn(py::object ended, Submit&& submit);
     void finish(const std::shared_ptr<Ticket>& ticket, py::object value);
