@@ -335,6 +335,41 @@ class TestTools:
             session.tool(thread=kind == "thread")(count)
         assert session.call("count") == 100
 
+    @pytest.mark.parametrize("kind", ["generator", "async generator", "emit"])
+    def test_function_may_emit_its_own_done(
+        self, session: Any, kind: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        done = {"type": "done", "ok": True, "result": 4}
+
+        def generator() -> Any:
+            yield done
+
+        async def async_generator() -> Any:
+            yield done
+
+        def emit(context: Context) -> None:
+            context.emit(done)
+
+        functions = {"generator": generator, "async generator": async_generator, "emit": emit}
+        session.tool(name="t")(functions[kind])
+        events = []
+        session.add_sink(lambda event: events.append(event.data), ["tool_event"])
+        with caplog.at_level(logging.WARNING):
+            assert session.call("t") == 4
+        assert (len(events), caplog.messages) == (1, [])
+
+    def test_result_after_own_done_is_warned_about(
+        self, session: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        @session.tool
+        def twice(context: Context) -> int:
+            context.emit({"type": "done", "ok": True, "result": 4})
+            return 5
+
+        with caplog.at_level(logging.WARNING):
+            assert session.call("twice") == 4
+        assert "after" in caplog.text
+
     def test_generator_yields_events(self, session: Any) -> None:
         @session.tool
         def steps(n: int) -> Any:

@@ -39,7 +39,7 @@ def emit_blocking(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
     it raises BusyError. Returns False if the tool has ended."""
     while True:
         try:
-            return invocation.emit(event)
+            is_taken = invocation.emit(event)
         except BusyError:
             from narratoria._threads import in_tool_thread
 
@@ -49,6 +49,10 @@ def emit_blocking(invocation: OpenInvocation, event: Mapping[str, Any]) -> bool:
                 return False
 
             time.sleep(0.001)
+        else:
+            if is_taken and "type" in event and event["type"] == "done":
+                invocation.is_done = True
+            return is_taken
 
 
 def run_generator(generator: Generator[Any, Any, Any], invocation: OpenInvocation) -> Any:
@@ -104,7 +108,11 @@ def arguments_of(about: FunctionDescription, tool_input: Any) -> dict[str, Any]:
         raise ToolError("INPUT_INVALID", f"input {fault}", retry=False) from None
 
 
-def done_line(result: Any) -> str:
+def done_line(invocation: OpenInvocation, result: Any) -> str:
+    """The last line of a function that returned, or "" if it emitted its own `done`. A result
+    beside that is sent anyway, so that the runtime warns that it is not used."""
+    if invocation.is_done and result is None:
+        return ""
     done: dict[str, Any] = {"version": "0", "type": "done", "ok": True}
     if result is not None:
         done["result"] = result

@@ -72,7 +72,9 @@ class ToolFunctions(SessionBase):
         input that violates the schema fails the attempt with ``INPUT_INVALID``. The return value
         is the tool's ``result``. An exception fails the attempt, with the traceback in its
         diagnostics and in the log; a :class:`narratoria.ToolError` fails it without a traceback.
-        The function may be async, or a generator that yields events (dicts). A parameter with the
+        The function may be async, or a generator that yields events (dicts); the value that a
+        generator returns is the ``result``, and an async generator, which cannot return one, yields
+        ``{"type": "done", "ok": True, "result": …}``. A parameter with the
         annotation :class:`Context` receives one. A function replaces a tool of the same name that
         Python registered; a plugin's tool must be removed first, with ``session.tools.remove``.
 
@@ -285,7 +287,7 @@ class ToolFunctions(SessionBase):
             if hasattr(result, "__await__"):
                 spawn(lambda: result, False, invocation)
                 return
-            lines = done_line(result)
+            lines = done_line(invocation, result)
         except Exception as exception:
             if isinstance(exception, GoneError) and invocation.is_cancelled:
                 # A cancelled tool used the session.
@@ -314,7 +316,7 @@ class ToolFunctions(SessionBase):
                         await run_async_generator(call(), invocation)
                     else:
                         result = await call()
-                    invocation.end(done_line(result))
+                    invocation.end(done_line(invocation, result))
             except CancelledError as exception:
                 # The function raised it itself: an ordinary failure.
                 if not invocation.is_cancelled and not self._core.is_closed:

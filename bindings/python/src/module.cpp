@@ -204,6 +204,7 @@ PYBIND11_MODULE(_core, module) {
         .def_readwrite("on_cancel", &python::PendingCall::on_cancel);
     py::class_<python::Invocation, python::PendingCall, std::shared_ptr<python::Invocation>>(
         module, "Invocation")
+        .def_readwrite("is_done", &python::Invocation::is_done)
         .def("emit", &python::Invocation::emit)
         .def("diagnostics", &python::Invocation::diagnostics)
         .def("deliver_output", &python::Invocation::deliver_output)

@@ -43,6 +43,8 @@ protected:
 class Invocation : public PendingCall {
 public:
     using PendingCall::PendingCall;
+    // Set by Python after the function has emitted its own `done`.
+    bool is_done = false;
     // Emits one event. False if the attempt has ended.
     bool emit(py::handle event);
     bool diagnostics(std::string_view text);
