@@ -164,3 +164,22 @@ class TestInterrupts:
         with pytest.raises(KeyboardInterrupt):
             session.execute(plan_of("busy"))
         is_over.set()
+
+    def test_ctrl_c_in_loop_does_not_wait_for_computing_tool(self) -> None:
+        is_over = threading.Event()
+
+        async def main() -> None:
+            async with narratoria.aio.Session(close_timeout=PATIENCE_S) as session:
+
+                @session.tool
+                def busy() -> None:
+                    signal.raise_signal(signal.SIGINT)
+                    is_over.wait(2 * PATIENCE_S)
+
+                await session.execute(plan_of("busy"))
+
+        began = time.monotonic()
+        with pytest.warns(NarratoriaWarning, match="busy"), pytest.raises(KeyboardInterrupt):
+            asyncio.run(main())
+        is_over.set()
+        assert time.monotonic() - began < PATIENCE_S

@@ -36,7 +36,7 @@ from narratoria._threads import EngineCalls
 from narratoria.documents import Asset, Plan, Result
 from narratoria.errors import BusyError, Error, GoneError, ThreadError
 from narratoria.script import ScriptResult
-from narratoria.session import Turn, warn_unfinished
+from narratoria.session import INTERRUPT_GRACE_S, Turn, warn_unfinished
 from narratoria.store import again_arguments, resume_arguments
 
 __all__ = ["EventStream", "Session"]
@@ -287,7 +287,10 @@ class Session(Registry):
         exception: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.aclose()
+        # After Ctrl-C, which cancels this task, do not wait long for a thread that may never end.
+        is_interrupt = exception is not None and not isinstance(exception, Exception)
+        timeout = self._close_timeout
+        await self._close(timeout, INTERRUPT_GRACE_S if is_interrupt else timeout)
 
     async def aclose(self, timeout: float | None = -1.0) -> None:
         """Closes the session: kills its tools, cancels its tasks. A second call does nothing, nor
@@ -315,6 +318,9 @@ class Session(Registry):
         if timeout == -1.0:
             timeout = self._close_timeout
         check_timeout("timeout", timeout)
+        await self._close(timeout, timeout)
+
+    async def _close(self, timeout: float | None, threads_timeout: float | None) -> None:
         if self._core.is_foreign:
             return
         self._use()
@@ -331,17 +337,18 @@ class Session(Registry):
         tasks = [task for task in self._tasks if task.get_loop() is loop]
         for task in tasks:
             task.cancel()
-        deadline = None if timeout is None else monotonic() + timeout
+        deadline = None if threads_timeout is None else monotonic() + threads_timeout
         left: list[str] = []
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=timeout)
             left += [task.get_name() for task in late]
+        waited = timeout if left else threads_timeout
         if self._tool_threads is not None:
             while self._tool_threads.names and (deadline is None or monotonic() < deadline):
                 await asyncio.sleep(_POLL_INTERVAL_S)
             left += self._tool_threads.names
         if left:
-            warn_unfinished(left, timeout)
+            warn_unfinished(left, waited)
 
     async def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.

@@ -25,8 +25,8 @@ from narratoria.state import State
 
 __all__ = ["Session", "State", "Turn", "sample_story", "validate"]
 
-# Time for async functions to end after Ctrl-C, in seconds.
-_INTERRUPT_GRACE_S = 0.05
+# Time for functions to end after Ctrl-C, in seconds.
+INTERRUPT_GRACE_S = 0.05
 
 _core.check_interpreter()
 
@@ -501,7 +501,7 @@ class Session(Registry):
     ) -> None:
         # After an interrupt, do not wait long for a function that may never end.
         is_interrupt = exception is not None and not isinstance(exception, Exception)
-        self.close(_INTERRUPT_GRACE_S if is_interrupt else self._close_timeout)
+        self.close(INTERRUPT_GRACE_S if is_interrupt else self._close_timeout)
 
     def __repr__(self) -> str:
         return "<Session closed>" if self.is_closed else f"<Session {self._id}>"
@@ -534,7 +534,7 @@ class Session(Registry):
                 raise
             if self._private is not None and self._private.is_broken:
                 # Ctrl-C came again while the loop was being replaced.
-                self._end_loop(_INTERRUPT_GRACE_S)
+                self._end_loop(INTERRUPT_GRACE_S)
             ticket = submit()
             try:
                 while not ticket.is_done or self._handlers:
@@ -573,7 +573,7 @@ class Session(Registry):
             for task in list(self._handlers):
                 task.cancel()
             if self._private is not None and self._private.is_broken:
-                self._end_loop(_INTERRUPT_GRACE_S)
+                self._end_loop(INTERRUPT_GRACE_S)
             else:
                 self._settle()
 
@@ -582,7 +582,7 @@ class Session(Registry):
         # and not waited for again.
         if self._private is not None and self._tasks:
             late = [task for task in self._tasks if task not in self._already_waited_for]
-            self._private.settle(late, _INTERRUPT_GRACE_S)
+            self._private.settle(late, INTERRUPT_GRACE_S)
             self._already_waited_for = set(self._tasks)
 
     def _end_loop(self, seconds: float | None) -> list[str]:
@@ -592,9 +592,7 @@ class Session(Registry):
         if private is not None:
             if private.is_broken:
                 # Its tasks may never end.
-                seconds = (
-                    _INTERRUPT_GRACE_S if seconds is None else min(seconds, _INTERRUPT_GRACE_S)
-                )
+                seconds = INTERRUPT_GRACE_S if seconds is None else min(seconds, INTERRUPT_GRACE_S)
             try:
                 private.end(list(self._tasks), seconds)
             finally:
