@@ -381,6 +381,25 @@ TEST(EngineWrapper, OtherThreadMustAdoptTheEngine) {
     engine.adopt_thread();
 }
 
+TEST(EngineWrapper, SessionDestroyedOnAnotherThreadEndsInTheNextDrivingCall) {
+    Engine engine;
+    Witness witness;
+    const std::weak_ptr<int> alive = witness.observe();
+    std::optional<Session> session(std::in_place, engine);
+    session->attach([witness = std::move(witness)](const Event&) {});
+    std::thread([&] { session.reset(); }).join();
+    EXPECT_FALSE(alive.expired()) << "nothing of it ends on the other thread";
+    engine.run_until_idle();
+    EXPECT_TRUE(alive.expired());
+}
+
+TEST(EngineWrapper, SessionDestroyedOnAnotherThreadMayEndWithItsEngine) {
+    std::optional<Engine> engine(std::in_place);
+    std::optional<Session> session(std::in_place, *engine);
+    std::thread([&] { session.reset(); }).join();
+    engine.reset();
+}
+
 TEST(EngineWrapper, DescriptorIsReadableWhenThereIsWork) {
     Engine engine;
     Session session(engine);

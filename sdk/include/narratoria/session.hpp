@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -140,6 +141,8 @@ struct ScriptEnd {
 // Movable, not copyable. The destructor ends the session; its running tools are killed without a
 // grace period. If the engine is destroyed first, calls throw NAR_GONE.
 // All calls belong on the engine thread and are allowed inside callbacks. cancel is thread-safe.
+// Destroyed on another thread, the session ends in the engine's next driving call; until then it
+// keeps its descriptors, and its game in the store stays locked.
 class Session {
 public:
     // Reads the story. Throws NAR_INVALID_DOCUMENT if the story or the state has faults.
@@ -155,7 +158,17 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
     ~Session() {
-        if (core_ && core_->engine != nullptr) nar_session_destroy(session_, nullptr);
+        if (!core_ || session_ == nullptr) return;
+        // On another thread, the engine must not be destroyed between the two calls.
+        const std::lock_guard lock(core_->ending);
+        if (core_->engine == nullptr) return;
+        if (nar_session_destroy(session_, nullptr) != NAR_WRONG_THREAD) return;
+        nar_engine_post(
+            core_->engine,
+            [](void* user) noexcept {
+                nar_session_destroy(static_cast<nar_session*>(user), nullptr);
+            },
+            nullptr, session_, nullptr);
     }
 
     // Submits the player's prompt. `ended(Turn)` is called exactly once. While a turn runs, one
