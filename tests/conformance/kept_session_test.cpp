@@ -410,6 +410,18 @@ TEST_F(Branches, GoToRestoresEachTurnExactly) {
     EXPECT_EQ(all(), known[3]) << "the next process starts there, too";
 }
 
+TEST_F(Branches, GoToTheCurrentTurnIsRefusedAndNamesTheBeginning) {
+    open();
+    play("adds");
+    try {
+        stage->session.go_to(NAR_TURN_CURRENT);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+        EXPECT_THAT(error.what(), HasSubstr("NAR_TURN_BEGINNING"));
+    }
+}
+
 TEST_F(Branches, NextTurnAfterGoToIsASibling) {
     open();
     play("adds");

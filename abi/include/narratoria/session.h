@@ -154,8 +154,8 @@ typedef struct nar_execution_handler {
  * fallback counter from that point; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
  * next prompt starts a new branch. Waits for the disk, and reads at most the size of the state.
  * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist. NAR_INVALID_ARGUMENT: it
- * has not ended. NAR_UNSUPPORTED: the session has no store. Otherwise the store errors of store.h.
- * After an error, nothing has changed. [engine-thread] */
+ * has not ended, or is NAR_TURN_CURRENT. NAR_UNSUPPORTED: the session has no store. Otherwise the
+ * store errors of store.h. After an error, nothing has changed. [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
 
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is a sibling
