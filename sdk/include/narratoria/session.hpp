@@ -13,6 +13,7 @@
 #include "narratoria/script.h"
 #include "narratoria/session.h"
 #include "narratoria/state_metadata.hpp"
+#include "narratoria/store.h"
 #include "narratoria/text.hpp"
 
 #include <cstdint>
