@@ -60,7 +60,9 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
                                               "\" already has a session \"" + options_.session +
                                               "\"; give the new one a different id");
     }
-    if (!row) {
+    if (row) {
+        previous_about_ = row->about;
+    } else {
         row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
                                       options_.about, state.empty() ? "{}" : state);
     }

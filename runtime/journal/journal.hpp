@@ -72,6 +72,8 @@ public:
     // Calls close().
     ~Journal() override;
 
+    // Options::about of the previous opening; empty for a new session.
+    const std::string& previous_about() const { return previous_about_; }
     // The turn from which the session continues; none: its beginning.
     std::optional<TurnId> current() const { return current_; }
 
@@ -162,7 +164,8 @@ private:
     std::optional<StoreFile> opened_;         // until listen()
     std::shared_ptr<Writer::Target> target_;  // from listen() on
     int64_t row_ = 0;                         // of the session in the store
-    std::optional<TurnId> current_;           // the turn from which the session continues
+    std::string previous_about_;
+    std::optional<TurnId> current_;  // the turn from which the session continues
     TurnId last_ = 0;
     std::optional<Session> session_;
 

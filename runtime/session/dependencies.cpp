@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/dependencies.hpp"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "journal/listing.hpp"
 #include "session/runners.hpp"
@@ -18,6 +21,24 @@ std::string about(const SessionSettings& settings) {
     writer.string("project", settings.project ? settings.project->root : "");
     writer.end();
     return out;
+}
+
+// A story may have moved, so only the name of its folder is compared.
+std::string_view name_of(std::string_view folder) { return folder.substr(folder.rfind('/') + 1); }
+
+void warn_of_other_story(engine::Engine& engine, const SessionSettings& settings,
+                         const std::string& previous_about) {
+    json::Document document;
+    json::ParseError fault;
+    if (!settings.story || !document.parse(previous_about, fault)) return;
+    const json::Value value = document.root().find("story");
+    const std::string previous(value.is_string() ? value.text() : std::string_view());
+    const std::string& now = settings.story->folder;
+    if (previous.empty() || name_of(previous) == name_of(now)) return;
+    engine.log(NAR_LOG_WARN,
+               "the session " + json::quoted(settings.id) + " was last opened with the story " +
+                   json::quoted(previous) + " and continues with the story " + json::quoted(now),
+               settings.id);
 }
 
 }  // namespace
@@ -39,6 +60,7 @@ Dependencies make_dependencies(engine::Engine& engine, const SessionSettings& se
             journal::Journal::Options{settings.store, settings.id, about(settings),
                                       settings.waits_for_store, settings.must_be_new},
             state);
+        warn_of_other_story(engine, settings, journal->previous_about());
     }
     auto runner_settings = std::make_unique<tool::RunnerSettings>(
         tool::RunnerSettings{engine.settings().root, settings.times.grace_ms});

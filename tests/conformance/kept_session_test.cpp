@@ -102,6 +102,29 @@ TEST_F(KeptSession, ReopenedSessionContinuesWithTheSameData) {
         << "sequence numbers are not reused";
 }
 
+TEST_F(KeptSession, ContinuingWithAnotherStoryIsLogged) {
+    for (const char* story : {"here/torch", "there/torch", "here/cave"}) {
+        folder.write(std::string(story) + "/story.toml", "title = \"t\"\n");
+    }
+    auto warnings_with = [&](const std::string& story) {
+        std::vector<std::string> warnings;
+        Engine engine({.log = [&](const LogLine& line) {
+            if (line.level == NAR_LOG_WARN) warnings.emplace_back(line.message);
+        }});
+        const std::string path = folder / story;
+        const Session session(
+            engine,
+            {.id = "s", .story = path, .narrator = narrator.narrator(), .store = store.path()});
+        return warnings;
+    };
+    EXPECT_THAT(warnings_with("here/torch"), ElementsAre());
+    EXPECT_THAT(warnings_with("there/torch"), ElementsAre()) << "the story has moved";
+    EXPECT_THAT(warnings_with("here/cave"),
+                ElementsAre(testing::AllOf(HasSubstr(folder / "there/torch"),
+                                           HasSubstr(folder / "here/cave"))));
+    EXPECT_THAT(warnings_with("here/cave"), ElementsAre()) << "it is the session's story now";
+}
+
 TEST_F(KeptSession, TurnEndsOnceItIsStored) {
     open();
     std::string seen;
