@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 namespace narratoria::journal {
 namespace {
 
@@ -141,7 +144,14 @@ void Connection::fail(int result, std::string_view what) const {
     std::string message = "the store \"" + path_ + "\" ";
     message.append(what).append(": ").append(why != nullptr ? why : "?");
     const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
-    if (reason == SQLITE_CANTOPEN || reason == SQLITE_READONLY) message.append(advice_);
+    const int system_error = handle_ != nullptr ? sqlite_.system_errno(handle_.get()) : 0;
+    if (reason == SQLITE_CANTOPEN && system_error != 0) {
+        message.append(": ").append(std::strerror(system_error));
+    }
+    const bool lacks_descriptors = system_error == EMFILE || system_error == ENFILE;
+    if (reason == SQLITE_READONLY || (reason == SQLITE_CANTOPEN && !lacks_descriptors)) {
+        message.append(advice_);
+    }
     throw StoreError(code_of(reason), message);
 }
 

@@ -26,6 +26,7 @@ namespace narratoria::journal {
     X(extended_errcode)           \
     X(errmsg)                     \
     X(errstr)                     \
+    X(system_errno)               \
     X(prepare_v3)                 \
     X(finalize)                   \
     X(reset)                      \

@@ -390,5 +390,31 @@ TEST_F(StoreFileTest, FullDiskRollsTheTurnBackWithoutDamage) {
     EXPECT_THAT(shown(store, session), ElementsAre("->one completed", "one>three completed"));
 }
 
+TEST_F(StoreFileTest, ErrorOfOpeningNamesItsCause) {
+    auto message_of = [](const std::string& file) {
+        try {
+            StoreFile(file, Access::ReadWrite);
+        } catch (const StoreError& error) {
+            return std::string(error.what());
+        }
+        return std::string("nothing");
+    };
+    EXPECT_THAT(message_of(folder / "missing/saves.db"), HasSubstr("No such file or directory"));
+    { StoreFile(path, Access::ReadWrite); }
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const int next = ::dup(0);
+    ::close(next);
+    // Then the database itself can be opened, but no file beside it, and then nothing at all.
+    for (const rlim_t more : {1u, 0u}) {
+        const rlimit few{static_cast<rlim_t>(next) + more, before.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        const std::string message = message_of(path);
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        EXPECT_THAT(message, testing::AllOf(HasSubstr("Too many open files"),
+                                            testing::Not(HasSubstr("writable"))));
+    }
+}
+
 }  // namespace
 }  // namespace narratoria::journal
