@@ -451,7 +451,10 @@ void Plan::link(Faults& faults) {
                 // Comparing takes time for each tool, and a plan may have many such faults.
                 if (positions.size() <= kMaxCompared) {
                     std::vector<std::string_view> known;
-                    for (const auto& [id, ignored] : positions) known.push_back(id);
+                    for (const auto& [id, its_position] : positions) {
+                        // The tool itself would be a cycle.
+                        if (its_position != i) known.push_back(id);
+                    }
                     std::sort(known.begin(), known.end());
                     message += did_you_mean(near_name(name.text(), known));
                 }

@@ -275,6 +275,10 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
                 error.message = "a value or a member is missing here, or there is an extra comma";
                 break;
             }
+            if (result.Code() == rapidjson::kParseErrorObjectMissName) {
+                error.message = "a member's name is missing here; write it in double quotes";
+                break;
+            }
             error.message = rapidjson::GetParseError_En(result.Code());
             if (!error.message.empty() && error.message.back() == '.') error.message.pop_back();
     }

@@ -265,6 +265,12 @@ TEST(PlanFaults, ASimilarToolIdIsSuggestedForADependency) {
     EXPECT_THAT(parsed.faults[0].message, HasSubstr("did you mean \"light\"?"));
 }
 
+TEST(PlanFaults, AToolIsNotSuggestedAsItsOwnDependency) {
+    const Parsed parsed = parse(with_tool(R"("dependencies":["b"])"));
+    ASSERT_EQ(parsed.faults.size(), 1u);
+    EXPECT_EQ(parsed.faults[0].message, "no tool of this plan has the toolId \"b\"");
+}
+
 TEST(PlanDocument, AcceptsTimesAbove32Bits) {
     for (const uint64_t time : {uint64_t{UINT32_MAX}, uint64_t{1} << 32, (uint64_t{1} << 53) - 1}) {
         const Parsed parsed =

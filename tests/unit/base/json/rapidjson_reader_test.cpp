@@ -264,4 +264,11 @@ TEST(RapidJsonReader, ReportsTrailingComma) {
     }
 }
 
+TEST(RapidJsonReader, ReportsNameWithoutQuotes) {
+    Document document;
+    ParseError error;
+    EXPECT_FALSE(document.parse("{a:1}", error));
+    EXPECT_EQ(error.message, "a member's name is missing here; write it in double quotes");
+}
+
 }  // namespace
