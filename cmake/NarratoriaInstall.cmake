@@ -50,7 +50,7 @@ install(FILES "${PROJECT_BINARY_DIR}/narratoria.pc"
 
 # The pages for users, in the same relative places as in the source tree. Links to installed files
 # get their installed paths, and links to files that are not installed become plain text.
-set(uninstalled_pages "architecture|building|conformance|fuzzing|mutations|performance|python")
+set(uninstalled_pages "architecture|building|conformance|fuzzing|mutations|performance")
 function(narratoria_install_page page)
     cmake_path(GET page PARENT_PATH folder)
     set(here "${CMAKE_INSTALL_FULL_DOCDIR}/${folder}")
@@ -60,7 +60,7 @@ function(narratoria_install_page page)
     string(REGEX REPLACE "\\]\\((\\.\\./)*(abi|sdk)/include/narratoria" "](${headers}" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*abi/schemas" "](${data}/schemas" text "${text}")
     string(REGEX REPLACE "\\]\\((\\.\\./)*(examples|\\.\\.)/stories" "](${data}/stories" text "${text}")
-    set(folders "abi|sdk|runtime|tests|examples/python|examples/projects[^)]*|bindings/python[^)]*|plugins/web/page")
+    set(folders "abi|sdk|runtime|tests|examples/projects[^)]*|bindings/python[^)]*|plugins/web/page")
     string(REGEX REPLACE
         "\\[([^]]*)\\]\\((\\.\\./)*(${folders}|(docs/)?(${uninstalled_pages})\\.md[^)]*|CONTRIBUTING\\.md)\\)"
         "\\1" text "${text}")
@@ -80,8 +80,24 @@ endforeach()
 narratoria_install_page(examples/tools/README.md)
 narratoria_install_page(README.md)
 narratoria_install_page(CHANGELOG.md)
+# A story's page is installed in the story's folder, far from the pages.
+file(GLOB story_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/stories/*/README.md")
+foreach(page IN LISTS story_pages)
+    cmake_path(GET page PARENT_PATH folder)
+    cmake_path(GET folder FILENAME story)
+    set(here "${CMAKE_INSTALL_FULL_DATADIR}/narratoria/stories/${story}")
+    file(RELATIVE_PATH documents "${here}" "${CMAKE_INSTALL_FULL_DOCDIR}")
+    file(READ "${page}" text)
+    string(REPLACE "](../../../docs/" "](${documents}/docs/" text "${text}")
+    string(REPLACE "](../../python/" "](${documents}/examples/python/" text "${text}")
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/pages/stories/${story}/README.md" CONTENT "@text@"
+        @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/pages/stories/${story}/README.md"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/narratoria/stories/${story}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
+endforeach()
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES docs/picture.svg docs/nuwa.tmLanguage.json DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(DIRECTORY docs/page DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
-install(DIRECTORY examples/container examples/hosts examples/service examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
-    USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE)
+install(DIRECTORY examples/container examples/hosts examples/python examples/service examples/tools DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples"
+    USE_SOURCE_PERMISSIONS PATTERN README.md EXCLUDE PATTERN __pycache__ EXCLUDE)

@@ -100,7 +100,7 @@ symbols=$(nm -D --defined-only "$work/oracle.so" | awk '{ print $3 }' | grep -v 
 "$prefix/bin/narratoria" plugin check "$work/oracle.so"
 
 say "every link of the installed pages leads somewhere"
-find "$prefix/share/doc" -name '*.md' | sort >"$work/pages"
+find "$prefix/share" -name '*.md' | sort >"$work/pages"
 [ "$(wc -l <"$work/pages")" -ge 10 ] || { echo "pages are missing: $(cat "$work/pages")" >&2; exit 1; }
 broken=0
 while read -r page; do
@@ -112,6 +112,7 @@ while read -r page; do
         grep -o 'src="[^"]*"' "$page" | sed 's/^src="\(.*\)"$/\1/'; } || true)
 done <"$work/pages"
 [ $broken -eq 0 ]
+ls "$prefix"/share/doc/*/docs/python.md "$prefix"/share/doc/*/examples/python/chat.py >/dev/null
 
 say "the installed schemas and headers are there"
 ls "$prefix"/share/narratoria/schemas/*.json "$prefix"/include/narratoria/engine.{h,hpp} >/dev/null

@@ -13,8 +13,8 @@
  *
  * Threads      An Engine and its Sessions belong to the thread that created the Engine. These are
  *              thread-safe: Engine::post, Engine::adopt_thread, Session::cancel, NarratorReply,
- *              Result, Text and validate. No thread is started: callbacks run inside driving
- *              calls.
+ *              Result, Text and validate. No thread is started, except one that writes to stores:
+ *              callbacks run inside driving calls.
  * Ownership    Engine, Session and Text own; Result shares; Event and Turn are views, valid until
  *              the callback returns. Destroying an Engine ends its Sessions. A Session object that
  *              outlives it is harmless: its calls throw NAR_GONE.
