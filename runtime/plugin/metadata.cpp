@@ -46,11 +46,16 @@ bool read_at(int file, uint64_t offset, void* out, size_t size) {
     return true;
 }
 
+std::string too_long(const std::string& subject, uint64_t size) {
+    return subject + " has " + std::to_string(size) + " bytes; at most " +
+           std::to_string(kMaxNote) + " are allowed; shorten the schema of the settings";
+}
+
 // Reads the section of Narratoria notes; empty if there is none. Returns false and a reason if the
 // file is not a library for this machine.
 bool read_section(int file, uint64_t file_size, std::string& out, std::string& reason) {
-    auto refuse = [&](const char* why) {
-        reason = why;
+    auto refuse = [&](std::string why) {
+        reason = std::move(why);
         return false;
     };
     Elf64_Ehdr header;
@@ -91,6 +96,9 @@ bool read_section(int file, uint64_t file_size, std::string& out, std::string& r
         if (section.sh_name >= names.size()) continue;
         const std::string_view rest = std::string_view(names).substr(section.sh_name);
         if (rest.substr(0, rest.find('\0')) != wanted) continue;
+        if (section.sh_size > kMaxNote && section.sh_size <= file_size) {
+            return refuse(too_long("its metadata", section.sh_size));
+        }
         if (!read_whole(section, kMaxNote, out)) {
             return refuse("it is damaged: its section .note.narratoria is incomplete");
         }
@@ -282,7 +290,7 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
         return std::nullopt;
     }
     if (static_cast<uint64_t>(status.st_size) > kMaxNote) {
-        reason = beside + " is larger than 64 KiB";
+        reason = too_long(beside, static_cast<uint64_t>(status.st_size));
         return std::nullopt;
     }
     std::string text(static_cast<size_t>(status.st_size), '\0');

@@ -231,6 +231,30 @@ TEST_F(PluginFile, CorruptHeadersAreHandledSafely) {
     }
 }
 
+TEST_F(PluginFile, WithMoreThan64KiBOfMetadataNamesTheLimit) {
+    std::string content = library();
+    Elf64_Ehdr header;
+    std::memcpy(&header, content.data(), sizeof header);
+    auto section_at = [&](size_t index) { return header.e_shoff + index * sizeof(Elf64_Shdr); };
+    Elf64_Shdr section;
+    std::memcpy(&section, &content[section_at(header.e_shstrndx)], sizeof section);
+    const size_t names = section.sh_offset;
+    for (size_t index = 1; index < header.e_shnum; ++index) {
+        std::memcpy(&section, &content[section_at(index)], sizeof section);
+        if (std::string_view(&content[names + section.sh_name]) != ".note.narratoria") continue;
+        section.sh_size = 65537;
+        std::memcpy(&content[section_at(index)], &section, sizeof section);
+    }
+    content.append(65537, '\0');
+    const std::string wrong =
+        " has 65537 bytes; at most 65536 are allowed; shorten the schema of the settings";
+    EXPECT_EQ(reason(content), "its metadata" + wrong);
+    content = library();
+    content.replace(content.find(".note.narratoria"), 5, ".nope");
+    folder.write("x.so.json", std::string(65537, ' '));
+    EXPECT_EQ(reason(content), folder / "x.so.json" + wrong);
+}
+
 TEST_F(PluginFile, WithoutNoteUsesTheJsonFileNextToIt) {
     std::string content = library();
     const size_t name = content.find(".note.narratoria");
