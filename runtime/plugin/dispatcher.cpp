@@ -139,9 +139,12 @@ void Dispatcher::load(const Search& search, const std::map<std::string, std::str
         }
         const auto own = settings.find(library->id);
         const std::string given = own == settings.end() ? "{}" : own->second;
-        if (const auto faults = check_settings(*candidate->metadata, given); !faults.empty()) {
-            session_.log(NAR_LOG_WARN,
-                         "[plugins.\"" + library->id + "\"]: " + tool::describe(faults, ""));
+        std::string faults;
+        for (const tool::SchemaFault& fault : check_settings(*candidate->metadata, given)) {
+            faults += (faults.empty() ? "" : "; ") + describe_setting(fault);
+        }
+        if (!faults.empty()) {
+            session_.log(NAR_LOG_WARN, "[plugins.\"" + library->id + "\"]: " + faults);
         }
         add(*library, candidate->path, given);
     }

@@ -15,6 +15,7 @@
 #include "base/descriptor.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/tape.hpp"
+#include "base/json/writer.hpp"
 #include "narratoria/plugin.h"
 
 namespace narratoria::plugin {
@@ -256,6 +257,12 @@ tool::SchemaFaults check_settings(const Metadata& metadata, std::string_view set
     json::ParseError error;
     if (!metadata.settings || !document.parse(settings, error)) return {};
     return metadata.settings->check(document.root());
+}
+
+std::string describe_setting(const tool::SchemaFault& fault) {
+    const std::string& pointer = fault.pointer;
+    return (pointer.empty() ? "the settings object" : json::quoted(pointer.substr(1))) + " " +
+           fault.message;
 }
 
 std::optional<MetadataText> find_metadata(const std::string& path, std::string& reason) {

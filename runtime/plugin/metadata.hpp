@@ -50,6 +50,8 @@ std::optional<Metadata> parse_metadata(std::string_view json, Faults& faults);
 
 // Returns how the settings, a JSON object, violate the schema in the metadata.
 tool::SchemaFaults check_settings(const Metadata& metadata, std::string_view settings);
+// Returns a sentence, such as `"rooms/0/name" is missing`.
+std::string describe_setting(const tool::SchemaFault& fault);
 
 // Finds and parses. On failure returns nothing and the first reason.
 std::optional<Metadata> read_metadata(const std::string& path, std::string& reason);

@@ -68,7 +68,8 @@ struct Story {
     struct Mentions {
         std::vector<Mention> allow_paths;
         std::vector<Mention> plugins;
-        std::vector<Mention> settings;    // of plugins, by JSON Pointer
+        // The tables, arrays and values in the settings of plugins, by JSON Pointer.
+        std::map<std::string, Fault> settings;
         std::vector<Mention> choices;     // of the opening
         std::vector<Mention> sandboxed;   // tables named after a tool: [tools."NAME"]
         Fault state;                      // of the table [state]

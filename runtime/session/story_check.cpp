@@ -119,21 +119,45 @@ private:
         std::string table = "/plugins";
         json::append_pointer(table, metadata.id);
         for (const tool::SchemaFault& fault : plugin::check_settings(metadata, given)) {
+            const std::string pointer = table + fault.pointer;
+            if (is_faulty(pointer)) continue;
             Mention place = place_of_setting(metadata.id, table, fault.pointer);
-            place.place.pointer = table + fault.pointer;
+            place.place.pointer = pointer;
             warn(place, "story-plugin-setting",
-                 (fault.pointer.empty() ? std::string("it")
-                                        : json::quoted(fault.pointer.substr(1))) +
-                     " " + fault.message);
+                 own == story_.plugins.end() ? describe_without_table(metadata.id, fault)
+                                             : plugin::describe_setting(fault));
         }
     }
 
-    // The setting, or what makes the story load the plugin.
+    // The story has no settings for the plugin, so the message names it and its table.
+    static std::string describe_without_table(const std::string& id,
+                                              const tool::SchemaFault& fault) {
+        const std::string name = json::quoted(id);
+        const std::string header = "[plugins." + name + "]";
+        // A fault of {} concerns the whole object, or a missing member.
+        if (fault.pointer.empty()) {
+            return "the plugin " + name + " needs settings (" + plugin::describe_setting(fault) +
+                   "); write " + header;
+        }
+        const std::string setting = fault.pointer.substr(1);
+        return "the plugin " + name + " needs the setting " + json::quoted(setting) + "; write " +
+               header + " " + setting + " = …";
+    }
+
+    // True if a fault was reported for this place of story.toml.
+    bool is_faulty(const std::string& pointer) const {
+        return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+            return !fault.is_warning && fault.file == kStoryToml && fault.pointer == pointer;
+        });
+    }
+
+    // The innermost recorded setting that contains `pointer`, or what makes the story load the
+    // plugin.
     Mention place_of_setting(const std::string& id, const std::string& table,
-                             const std::string& pointer) const {
-        const std::string setting = table + pointer.substr(0, pointer.find('/', 1));
-        for (const Mention& mention : story_.mentions.settings) {
-            if (mention.text == setting) return mention;
+                             std::string_view pointer) const {
+        for (; !pointer.empty(); pointer = pointer.substr(0, pointer.rfind('/'))) {
+            const auto known = story_.mentions.settings.find(table + std::string(pointer));
+            if (known != story_.mentions.settings.end()) return {"", known->second};
         }
         for (const Mention& mention : story_.mentions.plugins) {
             if (mention.text == id) return mention;

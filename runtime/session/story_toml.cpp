@@ -29,6 +29,18 @@ namespace {
 // The only allowed path of a story with an empty list. No path can be below it.
 constexpr const char* kNowhere = "/dev/null";
 
+const char* with_article(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table: return "a table";
+        case toml::node_type::array: return "an array";
+        case toml::node_type::string: return "a string";
+        case toml::node_type::integer: return "an integer";
+        case toml::node_type::floating_point: return "a floating-point number";
+        case toml::node_type::boolean: return "a boolean";
+        default: return "a date or time";
+    }
+}
+
 class StoryReader {
 public:
     StoryReader(std::string_view text, Story& story, Faults& faults)
@@ -69,10 +81,8 @@ private:
     }
 
     void wrong_type(const toml::node& node, const std::string& pointer, const char* wanted) {
-        std::ostringstream type;
-        type << node.type();
         fault(node.source().begin, pointer, "story-type",
-              pointer.substr(1) + " must be " + wanted + ", not " + type.str());
+              pointer.substr(1) + " must be " + wanted + ", not " + with_article(node));
     }
 
     // Adds a fault for each unknown key.
@@ -430,15 +440,30 @@ private:
             }
             story_.mentions.plugins.push_back(
                 {std::string(key.str()), place_of(TomlPlaces::begin_of(key, value), pointer)});
-            for (const auto& [name, setting] : *value.as_table()) {
-                std::string below = pointer;
-                json::append_pointer(below, name.str());
-                story_.mentions.settings.push_back(
-                    {below, place_of(TomlPlaces::begin_of(name, setting), below)});
-            }
+            mention_settings(value, pointer);
             std::string settings;
             append_json(settings, value, pointer);
             story_.plugins.emplace(key.str(), std::move(settings));
+        }
+    }
+
+    // Records the places of all nodes below `node`.
+    void mention_settings(const toml::node& node, const std::string& pointer) {
+        const auto mention = [&](auto segment, toml::source_position at, const toml::node& child) {
+            std::string below = pointer;
+            json::append_pointer(below, segment);
+            story_.mentions.settings.emplace(below, place_of(at, below));
+            mention_settings(child, below);
+        };
+        if (const toml::table* members = node.as_table()) {
+            for (const auto& [key, value] : *members) {
+                mention(key.str(), TomlPlaces::begin_of(key, value), value);
+            }
+        } else if (const toml::array* elements = node.as_array()) {
+            size_t position = 0;
+            for (const toml::node& element : *elements) {
+                mention(position++, element.source().begin, element);
+            }
         }
     }
 

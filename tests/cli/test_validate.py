@@ -180,12 +180,14 @@ def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, p
      "story.toml:4:1: warning: /plugins/narratoria.launcher/comand: ",
      '"comand" is unknown; did you mean "command"?'),
     ('[plugins."narratoria.launcher".commands]\nfar = [\n"ssh", 1]\n',
-     "story.toml:2:32: warning: /plugins/narratoria.launcher/commands/far/1: ",
+     "story.toml:4:8: warning: /plugins/narratoria.launcher/commands/far/1: ",
      '"commands/far/1" is an integer but must be a string'),
     ('[narrator]\nname = "narratoria.narrator_llm"\n[plugins."narratoria.narrator_llm"]\nserver = "ollama"\n',
      "story.toml:4:10: warning: /plugins/narratoria.narrator_llm/model: ", '"model" is missing'),
     ('[narrator]\nname = "narratoria.narrator_process"\n',
-     "story.toml:3:8: warning: /plugins/narratoria.narrator_process/command: ", '"command" is missing'),
+     "story.toml:3:8: warning: /plugins/narratoria.narrator_process/command: ",
+     'the plugin "narratoria.narrator_process" needs the setting "command"; '
+     'write [plugins."narratoria.narrator_process"] command = …'),
 ], ids=["unknown", "inner", "missing", "no table"])
 def test_setting_that_violates_the_schema_of_its_plugin_is_a_warning(command, toml, place, said):
     story = story_with(command, toml)

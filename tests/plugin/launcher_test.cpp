@@ -173,7 +173,7 @@ TEST_F(LauncherTest, UnknownSettingIsLogged) {
     settings("command = [\"nice\"]\ncomand = 1");
     EXPECT_THAT(
         log, HasSubstr(
-                 R"([plugins."narratoria.launcher"]: "/comand" is unknown; did you mean "comman)"));
+                 R"([plugins."narratoria.launcher"]: "comand" is unknown; did you mean "comman)"));
 }
 
 TEST_F(LauncherTest, MissingProgramIsASpawnFailure) {

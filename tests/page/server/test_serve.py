@@ -158,7 +158,7 @@ def test_idle_server_sends_only_keepalive_comments(page):
 def test_plugin_log_goes_to_standard_error(serve):
     page = serve({"go": [{"narrative": "Gone."}]},
                  toml='title = "T"\n[plugins."narratoria.web"]\ncolour = "red"\n')
-    assert '[plugins."narratoria.web"]: "/colour" is unknown' in page.said()
+    assert '[plugins."narratoria.web"]: "colour" is unknown' in page.said()
 
 
 def test_plugin_passes_plugin_check(command):

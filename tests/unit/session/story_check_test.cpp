@@ -54,15 +54,19 @@ protected:
         plan(R"({"tools":[{"toolId":"a","toolPath":")" + path + R"("}]})");
     }
 
-    // Adds a plugin that may register tools.
-    void add_dice() {
+    // `more`: members of the metadata, such as R"(,"settings":{})".
+    void add_plugin(const std::string& name, const std::string& extensions,
+                    const std::string& more = "", const std::string& abi = "1.0") {
         std::filesystem::create_directory(folder / "plugins");
         std::filesystem::copy_file(test::in_build("lib/libnarratoria.so.1"),
-                                   folder / "plugins/dice.so");
-        write("plugins/dice.so.json",
-              R"({"schema":"plugin/1","id":"org.example.dice","name":"N","version":"1",)"
-              R"("abi":"1.0","extensions":["narratoria.tool/1"]})");
+                                   folder / ("plugins/" + name + ".so"));
+        write("plugins/" + name + ".so.json", R"({"schema":"plugin/1","id":"org.example.)" + name +
+                                                  R"(","name":"N","version":"1","abi":")" + abi +
+                                                  R"(","extensions":[)" + extensions + "]" + more +
+                                                  "}");
     }
+    // Adds a plugin that may register tools.
+    void add_dice() { add_plugin("dice", "\"narratoria.tool/1\""); }
 
     // "file:line:column pointer rule" for each warning; faults end with "(fault)".
     std::vector<std::string> places() {
@@ -301,6 +305,49 @@ TEST_F(StoryCheck, NamesAMissingNarratorAndMissingPlugins) {
     toml("");
     EXPECT_THAT(places(), ElementsAre("plugins/rain.so:0:0  story-plugin-refused"));
     EXPECT_THAT(messages, HasSubstr("it is not a shared library"));
+}
+
+TEST_F(StoryCheck, NamesThePluginAndTheTableOfAMissingSetting) {
+    add_plugin("bell", "", R"(,"settings":{"required":["mood"]})");
+    EXPECT_EQ(warning(),
+              "the plugin \"org.example.bell\" needs the setting \"mood\"; write "
+              "[plugins.\"org.example.bell\"] mood = …\n");
+    toml("[plugins.\"org.example.bell\"]\n");
+    EXPECT_EQ(warning(), "\"mood\" is missing\n");
+    write("plugins/bell.so.json",
+          R"({"schema":"plugin/1","id":"org.example.bell","name":"N","version":"1","abi":"1.0",)"
+          R"("extensions":[],"settings":{"minProperties":1}})");
+    EXPECT_EQ(warning(), "the settings object has 0 members but must have at least 1\n");
+    toml("");
+    EXPECT_EQ(warning(),
+              "the plugin \"org.example.bell\" needs settings (the settings object has "
+              "0 members but must have at least 1); write "
+              "[plugins.\"org.example.bell\"]\n");
+}
+
+TEST_F(StoryCheck, PlacesASettingAtTheInnermostNodeThatContainsIt) {
+    add_plugin(
+        "bell", "",
+        R"(,"settings":{"properties":{"rooms":{"items":{"required":["name"],)"
+        R"("properties":{"name":{"type":"string"},"size":{"items":{"type":"integer"}}}}}}})");
+    toml(
+        "[[plugins.\"org.example.bell\".rooms]]\nname = \"a\"\n"
+        "[[plugins.\"org.example.bell\".rooms]]\nname = 1\nsize = [1,\n \"x\"]\n"
+        "[[plugins.\"org.example.bell\".rooms]]\n");
+    const std::string setting = " story-plugin-setting";
+    const std::string rooms = "/plugins/org.example.bell/rooms/";
+    EXPECT_THAT(places(), ElementsAre("story.toml:5:1 " + rooms + "1/name" + setting,
+                                      "story.toml:7:2 " + rooms + "1/size/1" + setting,
+                                      "story.toml:8:1 " + rooms + "2/name" + setting));
+    toml("[plugins.\"org.example.bell\"]\nrooms = [{ name = \"a\" }, { name = 1 }]\n");
+    EXPECT_THAT(places(), ElementsAre("story.toml:3:28 " + rooms + "1/name" + setting));
+}
+
+TEST_F(StoryCheck, SettingThatIsNotFiniteHasOneFault) {
+    add_plugin("bell", "", R"(,"settings":{"properties":{"mood":{"type":"number"}}})");
+    toml("[plugins.\"org.example.bell\"]\nmood = inf\n");
+    EXPECT_THAT(places(),
+                ElementsAre("story.toml:3:8 /plugins/org.example.bell/mood story-range (fault)"));
 }
 
 TEST_F(StoryCheck, NamesMisspelledMembersOfPlansAndDuplicateKeys) {

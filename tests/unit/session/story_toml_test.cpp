@@ -88,7 +88,7 @@ TEST(StoryToml, RefusesInvalidGuarantees) {
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nno_netwrk = true\n"),
               R"("no_netwrk" is not a key of [sandbox]; did you mean "no_network"?)");
     EXPECT_EQ(message_of("title = 'T'\n[tools.weather]\nno_network = 'yes'\n"),
-              "tools/weather/no_network must be true or false, not string");
+              "tools/weather/no_network must be true or false, not a string");
     EXPECT_EQ(message_of("title = 'T'\n[sandbox]\nsecrets_allowed = ['A=B']\n"),
               R"(the name of an environment variable must not contain "=")");
     EXPECT_EQ(message_of("title = 'T'\n[tools]\nallow_path = []\n"),
@@ -275,12 +275,13 @@ TEST(StoryToml, MessagesSayWhatIsAllowed) {
         message_of(kTitle + "author = 1\n"),
         "\"author\" is not a key of story.toml; there are title, language, opening, narrator, "
         "times, limits, tools, sandbox, fallback, plugins, state");
-    EXPECT_EQ(message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
-              "times/try_ms must be whole milliseconds (0: no timeout), not floating-point");
+    EXPECT_EQ(
+        message_of(kTitle + "[times]\ntry_ms = 0.5\n"),
+        "times/try_ms must be whole milliseconds (0: no timeout), not a floating-point number");
     EXPECT_EQ(message_of(kTitle + "[limits]\nopen_files = -1\n"),
               "limits/open_files must be a whole number (0: the engine's limit), not -1");
     EXPECT_EQ(message_of("title = \"\"\n"), "title must not be empty");
-    EXPECT_EQ(message_of(kTitle + "narrator = \"x\"\n"), "narrator must be a table, not string");
+    EXPECT_EQ(message_of(kTitle + "narrator = \"x\"\n"), "narrator must be a table, not a string");
 }
 
 // Each case breaks one rule at one place.
