@@ -308,11 +308,19 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
     return MetadataText{std::move(text), beside, 0};
 }
 
-std::optional<Metadata> read_metadata(const std::string& path, std::string& reason) {
+std::optional<Metadata> read_metadata(const std::string& path, std::string& reason,
+                                      std::string* id) {
     const auto found = find_metadata(path, reason);
     if (!found) return std::nullopt;
     Faults faults;
     auto out = parse_metadata(found->text, faults);
+    if (id != nullptr) {
+        json::Document document;
+        json::ParseError error;
+        const json::Value named =
+            document.parse(found->text, error) ? document.root().find("id") : json::Value();
+        if (named && named.is_string()) *id = named.text();
+    }
     if (out) return out;
     const Fault& first = *std::find_if(faults.begin(), faults.end(),
                                        [](const Fault& one) { return !one.is_warning; });

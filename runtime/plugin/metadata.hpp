@@ -53,8 +53,10 @@ tool::SchemaFaults check_settings(const Metadata& metadata, std::string_view set
 // Returns a sentence, such as `"rooms/0/name" is missing`.
 std::string describe_setting(const tool::SchemaFault& fault);
 
-// Finds and parses. On failure returns nothing and the first reason.
-std::optional<Metadata> read_metadata(const std::string& path, std::string& reason);
+// Finds and parses. On failure returns nothing and the first reason. `id` receives the id, even of
+// metadata that is not valid.
+std::optional<Metadata> read_metadata(const std::string& path, std::string& reason,
+                                      std::string* id = nullptr);
 
 // The Narratoria notes in the bytes of an ELF note section.
 std::vector<std::string_view> find_notes(std::string_view section);

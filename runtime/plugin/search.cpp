@@ -63,7 +63,7 @@ std::string abi_reason(const Metadata& metadata) {
 }
 
 void examine(Candidate& candidate) {
-    candidate.metadata = read_metadata(candidate.path, candidate.reason);
+    candidate.metadata = read_metadata(candidate.path, candidate.reason, &candidate.id);
     if (candidate.metadata) candidate.reason = abi_reason(*candidate.metadata);
     if (candidate.metadata && is_built_in(candidate.metadata->id)) {
         candidate.reason = "\"" + candidate.metadata->id +
@@ -199,15 +199,27 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         else if (id.ends_with(".so")) reason += "; write a file with a slash: ./" + id;
         else if (is_settings && id.find('.') == std::string::npos)
             reason += "; write an id with dots in quotes: [plugins.\"org.example.rain\"]";
+        // A file of the story without a readable id may be the plugin.
+        for (Searched& each : out.places) {
+            if (!near.empty() || each.place.from != kStory) continue;
+            for (Candidate& candidate : each.candidates) {
+                if (!candidate.id.empty()) continue;
+                candidate.wanted = true;
+                reason += "; " + candidate.path + " is not used: " + candidate.reason;
+            }
+        }
+        bool has_file = false;
         for (Searched& each : out.places) {
             for (Candidate& candidate : each.candidates) {
-                if (!candidate.metadata || candidate.metadata->id != id) continue;
+                if (candidate.id != id) continue;
                 take(candidate, each.place);
                 if (candidate.verdict == Verdict::Loads) return;
                 reason = candidate.path + ": " + candidate.reason;
+                has_file = true;
             }
         }
-        out.missing.push_back({id, std::string("requested by ") + origin + ": " + reason, reason});
+        out.missing.push_back(
+            {id, std::string("requested by ") + origin + ": " + reason, reason, has_file});
     };
     size_t paths = 0;
     for (const std::string& requested : wishes.listed) {
@@ -219,7 +231,7 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
         take(candidate, out.places.front().place);
         if (candidate.verdict != Verdict::Loads) {
             out.missing.push_back(
-                {requested, "requested by the host: " + candidate.reason, candidate.reason});
+                {requested, "requested by the host: " + candidate.reason, candidate.reason, true});
         }
     }
     for (const std::string& id : wishes.named) take_id(id, kStory, true);
@@ -235,8 +247,8 @@ Search search(const Wishes& wishes, const std::vector<Place>& places, bool safe_
             take(candidate, each.place);
             const bool is_shadowed = candidate.metadata && taken.contains(candidate.metadata->id);
             if (candidate.verdict != Verdict::Refused || was_asked_for || is_shadowed) continue;
-            out.missing.push_back(
-                {candidate.path, "in the story's plugins/: " + candidate.reason, candidate.reason});
+            out.missing.push_back({candidate.path, "in the story's plugins/: " + candidate.reason,
+                                   candidate.reason, true});
         }
     }
     return out;

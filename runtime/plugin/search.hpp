@@ -34,6 +34,7 @@ enum class Verdict : uint8_t { Loads, Available, Refused };
 
 struct Candidate {
     std::string path;
+    std::string id;  // may be present without valid metadata
     std::optional<Metadata> metadata;
     Verdict verdict = Verdict::Available;
     std::string reason;
@@ -56,6 +57,7 @@ struct Search {
         std::string requested;
         std::string reason;  // `why`, with the origin of the request before it
         std::string why;
+        bool has_file = false;  // a file has the id, but it is refused
     };
     std::vector<Missing> missing;
 };

@@ -162,7 +162,8 @@ private:
         for (const Mention& mention : story_.mentions.plugins) {
             if (mention.text == id) return mention;
         }
-        if (story_.mentions.narrator) return *story_.mentions.narrator;
+        const auto& narrator = story_.mentions.narrator;
+        if (narrator && narrator->text == id) return *narrator;
         Mention story{"", {}};
         story.place.file = kStoryToml;
         story.place.has_position = false;
@@ -176,19 +177,19 @@ private:
 
     void report_missing(const plugin::Search::Missing& missing) {
         const auto& narrator = story_.mentions.narrator;
+        const std::string what = json::quoted(missing.requested) +
+                                 (missing.has_file ? " is not used: " : " was not found: ") +
+                                 missing.why;
         bool is_named = false;
         if (narrator && narrator->text == missing.requested) {
             is_named = true;
-            warn(*narrator, "story-narrator-unknown",
-                 "the narrator " + json::quoted(missing.requested) +
-                     " was not found: " + missing.why);
+            warn(*narrator, "story-narrator-unknown", "the narrator " + what);
         }
         for (const Mention& mention : story_.mentions.plugins) {
             if (mention.text != missing.requested) continue;
             is_named = true;
-            warn(
-                mention, "story-plugin-unknown",
-                "the plugin " + json::quoted(missing.requested) + " was not found: " + missing.why);
+            warn(mention, missing.has_file ? "story-plugin-refused" : "story-plugin-unknown",
+                 "the plugin " + what);
         }
         if (is_named) return;
         // A file in the story's plugins/.
@@ -197,7 +198,7 @@ private:
         file.place.file = utf8::repaired(
             std::string_view(missing.requested).substr(is_in_story ? story_.folder.size() + 1 : 0));
         file.place.has_position = false;
-        warn(file, "story-plugin-refused", "this plugin is left out: " + missing.why);
+        warn(file, "story-plugin-refused", "this plugin is not used: " + missing.why);
     }
 
     void check_tools() {

@@ -172,8 +172,8 @@ TEST_F(LauncherTest, WrongSettingIsReportedWithAnExample) {
 TEST_F(LauncherTest, UnknownSettingIsLogged) {
     settings("command = [\"nice\"]\ncomand = 1");
     EXPECT_THAT(
-        log, HasSubstr(
-                 R"([plugins."narratoria.launcher"]: "comand" is unknown; did you mean "comman)"));
+        log,
+        HasSubstr(R"([plugins."narratoria.launcher"]: "comand" is unknown; did you mean "comman)"));
 }
 
 TEST_F(LauncherTest, MissingProgramIsASpawnFailure) {

@@ -56,13 +56,13 @@ protected:
 
     // `more`: members of the metadata, such as R"(,"settings":{})".
     void add_plugin(const std::string& name, const std::string& extensions,
-                    const std::string& more = "", const std::string& abi = "1.0") {
+                    const std::string& more = "") {
         std::filesystem::create_directory(folder / "plugins");
         std::filesystem::copy_file(test::in_build("lib/libnarratoria.so.1"),
                                    folder / ("plugins/" + name + ".so"));
         write("plugins/" + name + ".so.json", R"({"schema":"plugin/1","id":"org.example.)" + name +
-                                                  R"(","name":"N","version":"1","abi":")" + abi +
-                                                  R"(","extensions":[)" + extensions + "]" + more +
+                                                  R"(","name":"N","version":"1","abi":"1.0",)" +
+                                                  R"("extensions":[)" + extensions + "]" + more +
                                                   "}");
     }
     // Adds a plugin that may register tools.
@@ -305,6 +305,26 @@ TEST_F(StoryCheck, NamesAMissingNarratorAndMissingPlugins) {
     toml("");
     EXPECT_THAT(places(), ElementsAre("plugins/rain.so:0:0  story-plugin-refused"));
     EXPECT_THAT(messages, HasSubstr("it is not a shared library"));
+}
+
+TEST_F(StoryCheck, SaysOnceWhyAPluginOfTheStoryIsNotUsed) {
+    const std::string file = (folder / "plugins/bell.so").string();
+    toml("[plugins.\"org.example.bell\"]\n");
+    add_plugin("bell", "", R"(,"settings":7)");
+    EXPECT_THAT(warning(),
+                HasSubstr("the plugin \"org.example.bell\" is not used: " + file + ": "));
+    EXPECT_THAT(messages, HasSubstr("/settings: it must be a JSON Schema"));
+    write("plugins/bell.so.json", "7");
+    EXPECT_THAT(warning(), HasSubstr("was not found: no folder has a plugin with this id; " + file +
+                                     " is not used: "));
+}
+
+TEST_F(StoryCheck, SettingOfAPluginIsNotPlacedAtAnotherNarrator) {
+    add_plugin("bell", "", R"(,"settings":{"required":["mood"]})");
+    add_plugin("bard", "\"narratoria.narrator/1\"");
+    toml("[narrator]\nname = \"org.example.bard\"\n");
+    EXPECT_THAT(places(), ElementsAre("story.toml:0:0 /plugins/org.example.bell/mood "
+                                      "story-plugin-setting"));
 }
 
 TEST_F(StoryCheck, NamesThePluginAndTheTableOfAMissingSetting) {
