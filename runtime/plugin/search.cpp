@@ -300,6 +300,7 @@ void append_json(std::string& out, const Search& search) {
                 file.key("extensions");
                 list(metadata.extensions,
                      [&](const std::string& id) { json::append_string(out, id); });
+                if (metadata.settings) file.raw("settings", metadata.settings->text());
             }
             file.boolean("wanted", candidate.wanted);
             file.string("verdict", verdict_name(candidate.verdict));

@@ -62,6 +62,8 @@ def test_json_output_lists_the_search_places(command):
     found = json.loads(ran.out)
     assert found["safeMode"] is False
     assert "the installation" in [place["from"] for place in found["places"]]
+    settings = {file["id"]: file.get("settings") for place in found["places"] for file in place["files"]}
+    assert "file" in settings["narratoria.event_log"]["properties"]
 
 
 def test_safe_mode_refuses_the_plugins_of_a_story(command):
