@@ -243,7 +243,9 @@ std::optional<Metadata> parse_metadata(std::string_view text, Faults& faults) {
         if (settings.is_object()) out.settings = tool::Schema::compile(settings.raw(), own);
         else own.push_back({"", "", 0, "it must be a JSON Schema, an object", ""});
         for (const Fault& each : own) {
-            fault("plugin-settings", "/settings" + each.pointer, settings, each.message);
+            const json::Value place = json::find_pointer(settings, each.pointer);
+            fault("plugin-settings", "/settings" + each.pointer, place ? place : settings,
+                  each.message);
         }
     }
     const bool is_valid =
@@ -292,8 +294,10 @@ std::optional<MetadataText> find_metadata(const std::string& path, std::string& 
     const std::string beside = path + ".json";
     const Descriptor file = open_file(beside, status);
     if (!file || !S_ISREG(status.st_mode)) {
-        reason = "it is not a plugin of Narratoria: it has no metadata (NAR_PLUGIN_NOTE), and " +
-                 beside + (file ? " is not a regular file" : " does not exist");
+        reason =
+            "it is not a plugin of Narratoria: it has no metadata (NARRATORIA_PLUGIN in C++, "
+            "NAR_PLUGIN_NOTE in C), and " +
+            beside + (file ? " is not a regular file" : " does not exist");
         return std::nullopt;
     }
     if (static_cast<uint64_t>(status.st_size) > kMaxNote) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "arguments/command_line.hpp"
 #include "io/message.hpp"
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/trials.hpp"
@@ -218,6 +219,16 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
     for (std::uint64_t index = 0; index < plugin->extension_count; ++index) {
         const std::string id(to_view(plugin->extensions[index]));
         known.push_back(id);
+        const bool is_of_abi = std::find(std::begin(kKnownExtensions), std::end(kKnownExtensions),
+                                         id) != std::end(kKnownExtensions);
+        if (!is_of_abi) {
+            const std::string near =
+                similar_name(id, {std::begin(kKnownExtensions), std::end(kKnownExtensions)});
+            report.add_warning(
+                "P15", fmt::format("{} is not an extension of ABI {}.{}{}", id, NAR_ABI_MAJOR,
+                                   NAR_ABI_MINOR,
+                                   near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+        }
         const std::string doing = "get_extension for " + id;
         const Blame blame;
         const void* first = query_extension(report, *plugin, to_c(id), blame, doing);
@@ -238,12 +249,7 @@ void try_description(TrialReport& report, const std::string& path, const PluginM
                 fmt::format("get_extension returns a different struct each time for {}", id));
             continue;
         }
-        if (std::find(std::begin(kKnownExtensions), std::end(kKnownExtensions), id) ==
-            std::end(kKnownExtensions)) {
-            report.add_warning("P15", fmt::format("{} is not an extension of ABI {}.{}", id,
-                                                  NAR_ABI_MAJOR, NAR_ABI_MINOR));
-            continue;
-        }
+        if (!is_of_abi) continue;
         report.begin_call({"P16", "P16", "P16"}, "reading the struct of " + id);
         judge_extension(report, id, first);
         report.end_call();

@@ -22,7 +22,8 @@ void try_life(TrialReport& report, const std::string& path, const std::string& s
         if (!instance.start()) {
             // P9 reports a refusal without a reason, P24 an exception.
             if (!report.has_finding("P9") && !report.has_finding("P24")) {
-                report.add_finding("P17", fmt::format("init refused: {}", instance.refusal()));
+                report.add_finding("P17", fmt::format("init failed with the settings {}: {}",
+                                                      settings, instance.refusal()));
             }
             report.add_covered("P9");
             before.report_leaks(report);

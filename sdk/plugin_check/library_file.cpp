@@ -310,7 +310,8 @@ void find_metadata(PluginFile& file) {
                                          : display_path(std::string(beside));
         if (json::count(place, "notes") > 1) {
             metadata.faults.push_back(
-                "the section has more than one note; use NAR_PLUGIN_NOTE once per library");
+                "the section has more than one note; use NARRATORIA_PLUGIN (C++) or "
+                "NAR_PLUGIN_NOTE (C) once per library");
         }
         const std::string_view text = json::text(place, "text");
         const json::Document faults =
@@ -359,7 +360,8 @@ PluginFile read_plugin_file(const std::string& given) {
         file.exported.end()) {
         throw Refused(
             fmt::format("{} is not a plugin: it does not export " NAR_PLUGIN_ENTRY
-                        " (mark the function NAR_PLUGIN_EXPORT, in C++ also extern \"C\")",
+                        " (in C++ write NARRATORIA_PLUGIN(…) at file scope, in C mark the function "
+                        "NAR_PLUGIN_EXPORT)",
                         shown));
     }
     find_metadata(file);

@@ -31,15 +31,17 @@ constexpr PluginRule kRules[] = {
      "link the libraries it uses (-Wl,-z,defs reports what is missing)"},
     {"P2", "exports nar_plugin_entry and nothing else",
      "build it with narratoria_add_plugin, or with -fvisibility=hidden and "
-     "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); mark the entry "
-     "NAR_PLUGIN_EXPORT"},
+     "-Wl,--version-script=$(pkg-config --variable=pluginmap narratoria); NARRATORIA_PLUGIN "
+     "(C++) exports the entry, in C mark it NAR_PLUGIN_EXPORT"},
     {"P3", "does not link against Narratoria", "use get_extension of the host instead of linking"},
     {"P4", "no text relocations, no executable stack",
      "compile with -fPIC, link with -Wl,-z,noexecstack"},
     {"P5", "loads quickly and without side effects", "move it from the constructor to init"},
     {"P6", "has metadata that can be read without loading",
-     "in C and C++ write NAR_PLUGIN_NOTE(…) once at file scope, as narratoria/plugin.h shows; in "
-     "other languages put the same JSON object into the file FILE.json next to the library FILE"},
+     "write NARRATORIA_PLUGIN(…) (C++) or NAR_PLUGIN_NOTE(…) (C) once at file scope; in other "
+     "languages put the JSON object that narratoria/plugin.h shows into the file FILE.json next to "
+     "the library FILE; a fault at /settings is in the JSON Schema of the settings, in C++ "
+     "kSettings"},
     {"P7", "has metadata that agrees with its description", "make the note and nar_plugin agree"},
     {"P8", "returns a plugin from the entry, or refuses", "set *plugin, then return NAR_OK"},
     {"P9", "gives a reason for each refusal", "write a sentence to failure->message"},
@@ -53,8 +55,11 @@ constexpr PluginRule kRules[] = {
     {"P15", "lists ids that this ABI defines",
      "look up the id in the header, including its version"},
     {"P16", "fills each extension's struct",
-     "set size to its sizeof; narratoria/*.h says what may be NULL"},
-    {"P17", "creates an instance, even without settings", "provide a default for each setting"},
+     "correct the field that the finding names; narratoria/*.h says what each field may hold"},
+    {"P17", "creates an instance, even without settings",
+     "init must work with {} and with the settings of --settings: provide a default for each "
+     "setting, and report a missing one when it is needed; correct settings that kSettings "
+     "forbids"},
     {"P18", "calls only what works in init and deinit",
      "post it in init (narratoria.post/1): it runs when the instance is active"},
     {"P19", "returns from deinit in time", "interrupt its threads, then join them"},
@@ -63,8 +68,9 @@ constexpr PluginRule kRules[] = {
     {"P22", "calls engine-thread functions there only", "use narratoria.post/1 from other threads"},
     {"P23", "returns soon from every call", "move the work to a thread, or split it with a timer"},
     {"P24", "throws no exception into its caller",
-     "catch (...) in each function that the host calls"},
-    {"P25", "does not end the process", "return NAR_FAILED, or log an error"},
+     "catch (...) in each function that the host calls, and in the function of each thread"},
+    {"P25", "does not end the process",
+     "return NAR_FAILED, or log an error; catch (...) in the function of each thread"},
     {"P26", "does not crash", "run the check in a debugger, or the plugin with a sanitizer"},
     {"P27", "leaves the process unchanged",
      "use alternatives (MSG_NOSIGNAL, openat, uselocale, narratoria.timer/1, a thread's priority)"},
@@ -116,7 +122,7 @@ constexpr Check kEntry{"entry", "P8 P9 P10 P24"};
 constexpr Check kVersions{"other versions", "P10"};
 constexpr Check kDescription{"description", "P7 P11 P12 P13 P14 P15 P16 P24"};
 constexpr Check kLife{"init and deinit", "P9 P17 P18 P19 P20 P24 P25 P26 P27 P28 P42 P43 P45 P46"};
-constexpr Check kSession{"a session of the runtime", "P16"};
+constexpr Check kSession{"a session of the runtime", "P16 P17"};
 constexpr Check kUse{"use",
                      "P19 P20 P22 P23 P24 P25 P26 P27 P28 P34 P35 P36 P37 P38 P39 P40 P42 P43 P44 "
                      "P45 P46 P48"};

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/message.hpp"
 #include "json.hpp"
@@ -19,6 +20,14 @@ void try_session(TrialReport& report, const std::string& path, const PluginMetad
                  const std::string& settings, const std::string& folder) {
     EngineOptions options;
     options.output = folder;
+    // The runtime logs how the settings violate the schema in the metadata.
+    const std::string subject = fmt::format("[plugins.\"{}\"]: ", metadata.id);
+    std::vector<std::string> violations;
+    options.log = [&](const LogLine& line) {
+        if (line.message.starts_with(subject)) {
+            violations.emplace_back(line.message.substr(subject.size()));
+        }
+    };
     Engine engine(options);
     report.begin_call({}, "a session of the runtime");
     {
@@ -38,6 +47,10 @@ void try_session(TrialReport& report, const std::string& path, const PluginMetad
         }
     }
     report.end_call();
+    for (const std::string& violation : violations) {
+        report.add_warning(
+            "P17", fmt::format("its schema of the settings refuses {}: {}", settings, violation));
+    }
 }
 
 }  // namespace narratoria::command::plugin_check

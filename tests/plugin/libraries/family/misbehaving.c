@@ -22,6 +22,7 @@
  * constructor_ignores_pipe   a constructor sets SIGPIPE to be ignored
  * no_note                    no metadata
  * bad_note                   metadata that is not valid JSON
+ * bad_settings               metadata whose schema of the settings has an unknown type
  * note_lies                  the metadata name a different version
  * note_lists_more            lists and provides only the event_sink; the metadata list all six
  * null_plugin                entry returns NAR_OK without setting *plugin
@@ -34,6 +35,7 @@
  * forgets_extension          lists event_sink, but get_extension returns NULL for it
  * knows_every_id             get_extension returns a struct for any id
  * unknown_extension          lists and provides "org.example.unknown/1" as well
+ * misspelled_extension       lists "narratoria.uihandler/1" as well, and returns NULL for it
  * short_extension            the ui_handler's struct has too small a size
  * init_fails                 init returns NAR_FAILED with a reason
  * init_fails_silently        init returns NAR_FAILED without a reason
@@ -822,6 +824,9 @@ static void deinit(void *self) {
 static const uint32_t unknown_extension[2] = {sizeof unknown_extension, 0};
 #define MORE_EXTENSIONS , NAR_STR_INIT("org.example.unknown/1")
 #define MORE_NOTED ",\"org.example.unknown/1\""
+#elif MISBEHAVIOUR_MISSPELLED_EXTENSION
+#define MORE_EXTENSIONS , NAR_STR_INIT("narratoria.uihandler/1")
+#define MORE_NOTED ",\"narratoria.uihandler/1\""
 #else
 #define MORE_EXTENSIONS
 #define MORE_NOTED
@@ -899,6 +904,14 @@ static const nar_plugin plugin = {
 #define NOTED_VERSION "1.0.0"
 #endif
 
+#if MISBEHAVIOUR_BAD_SETTINGS
+#define NOTED_SETTINGS ",\"settings\":{\"properties\":{\"mood\":{\"type\":\"strin\"}}}"
+#elif MISBEHAVIOUR_WELL_BEHAVED
+#define NOTED_SETTINGS ",\"settings\":{\"properties\":{\"mood\":{\"type\":\"string\"}}}"
+#else
+#define NOTED_SETTINGS ""
+#endif
+
 #if MISBEHAVIOUR_BAD_NOTE
 NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",");
 #elif !MISBEHAVIOUR_NO_NOTE
@@ -908,7 +921,8 @@ NAR_PLUGIN_NOTE("{\"schema\":\"plugin/1\",\"id\":\"" ID
                 "\",\"abi\":\"1.0\",\"extensions\":["
                 "\"narratoria.event_sink/1\",\"narratoria.ui_handler/1\","
                 "\"narratoria.asset_renderer/1\",\"narratoria.narrator/1\","
-                "\"narratoria.tool_runner/1\",\"narratoria.tool/1\"" MORE_NOTED "]}");
+                "\"narratoria.tool_runner/1\",\"narratoria.tool/1\"" MORE_NOTED "]" NOTED_SETTINGS
+                "}");
 #endif
 
 #if MISBEHAVIOUR_SECOND_EXPORT
