@@ -23,7 +23,7 @@ extern "C" {
  * file that is found in several places is listed once. Release it with nar_text_release:
  *   {"safeMode", "places": [{"folder", "from", "exists", "files": [{"path", "id", "name",
  *    "version", "abi", "extensions", "wanted", "verdict": "loads" | "available" | "refused",
- *    "reason"}]}]}                                            [thread-safe] */
+ *    "reason", "settings"?}]}]}; "settings": their JSON Schema.                [thread-safe] */
 NAR_API nar_status nar_plugins_search(nar_str story, const nar_str *plugins, uint64_t plugin_count,
                                       nar_text **json, nar_error *error);
 
