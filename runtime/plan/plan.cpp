@@ -405,16 +405,9 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
     std::unordered_map<std::string_view, uint32_t, HashName> positions(count);
-    // Copies that lie together: the document is too large for the processor's cache.
-    std::string ids;
-    size_t bytes = 0;
-    for (const Tool& tool : tools) bytes += tool.tool_id.size();
-    ids.reserve(bytes);
     for (uint32_t i = 0; i < count; ++i) {
         if (tools[i].tool_id.empty()) continue;
-        const size_t begin = ids.size();
-        ids += tools[i].tool_id;
-        const auto [first, added] = positions.emplace(std::string_view(ids).substr(begin), i);
+        const auto [first, added] = positions.emplace(tools[i].tool_id, i);
         if (!added) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
                   "the toolId " + json::quoted(tools[i].tool_id) + " is already used by /tools/" +

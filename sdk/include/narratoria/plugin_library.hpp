@@ -392,7 +392,8 @@ consteval auto note() noexcept {
         write_note<Class, Description>([&](std::string_view part) { count += part.size(); });
         return count;
     }();
-    static_assert(size <= 65'536, "the metadata of a plugin, with kSettings, has at most 64 KiB");
+    static_assert(size <= 65'500,
+                  "the metadata of a plugin, with kSettings, has at most 65500 bytes");
     Note<size> out{sizeof NAR_PLUGIN_NOTE_OWNER, size, 1, NAR_PLUGIN_NOTE_OWNER, {}};
     std::size_t at = 0;
     write_note<Class, Description>([&](std::string_view part) {
