@@ -74,7 +74,7 @@ std::string hint_about_assignment(std::string_view before) {
             return "to set a variable, write LET " + std::string(second) + " = …";
         }
     }
-    return "to compare two values, write ==";
+    return "to compare two values, write ==; a statement that sets a variable begins with LET";
 }
 
 std::string hint_about_variable(std::string_view name) {

@@ -322,7 +322,7 @@ def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, opti
     ("LET a = 1;", "  hint: no character ends a statement; leave the ; out"),
     ("gold = 2", "  hint: to set a variable, write LET gold = …"),
     ("let gold = 2", "  hint: to set a variable, write LET gold = …"),
-    ("IF 1 = 1 THEN END", "  hint: to compare two values, write =="),
+    ("IF 1 = 1 THEN END", "  hint: to compare two values, write ==; a statement that sets a variable begins with LET"),
     ("PRINT(True)", "  hint: write true in small letters"),
     ("PRINT(None)", "  hint: write null"),
     ("if true", "  hint: write the keyword in capital letters: IF"),
