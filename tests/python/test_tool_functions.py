@@ -433,7 +433,7 @@ class TestTools:
         assert session.execute(one("steps")).success
         assert session.state["a"] == 1
 
-    def test_async_function_is_cancelled_at_timeout(self, make_tool: Any) -> None:
+    def test_async_function_is_cancelled_at_timeout(self) -> None:
         told = []
         with narratoria.Session(times=narratoria.Times(try_ms=50)) as session:
 
@@ -670,11 +670,10 @@ class TestThreads:
         session.add_sink(lambda event: heard.set(), ["tool_event"])
         assert session.execute(plan_of("dig"))["t"].result is True
 
-    def test_thread_tool_times_out(self, session: Any) -> None:
+    def test_thread_tool_times_out(self) -> None:
         leave = threading.Event()
         seen: list[bool] = []
 
-        @session.tool
         def long(context: Context) -> None:
             leave.wait(PATIENCE_S)
             seen.append(context.is_cancelled)
