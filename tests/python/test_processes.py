@@ -103,6 +103,20 @@ def test_forked_child_exits_after_tool_returns(session: Any) -> None:
     assert session.call("fork") == 0
 
 
+async def test_forked_child_leaves_the_block_of_asyncio_without_an_error() -> None:
+    async with narratoria.aio.Session() as session:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                await session.aclose()
+                code = 7
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert await session.execute({"requestId": "p", "tools": []})
+
+
 @pytest.mark.parametrize(
     "flags", [["-O"], ["-OO"], ["-bb"], ["-W", "error"], ["-OO", "-bb", "-W", "error"]]
 )
