@@ -237,8 +237,8 @@ def read_request(stream: typing.BinaryIO | typing.TextIO | None = None) -> Reque
         InvalidInput: the text is not a JSON object, or a field has the wrong type.
 
     >>> import io
-    >>> read_request(io.StringIO('{"tool": "light", "input": {"action": "light"}}'))
-    Request({'action': 'light'}, tool='light')
+    >>> read_request(io.StringIO('{"tool": "light", "input": {"action": "light"}, "seed": 7}'))
+    Request({'action': 'light'}, seed=7, tool='light')
     """
     source: typing.Any = sys.stdin if stream is None else stream
     if source is None or source.isatty():
