@@ -186,8 +186,7 @@ void add_document(Command command, Document document, const std::string& name,
         kind.flag("--strict", options->is_strict, "Treat warnings as faults");
         kind.flag("--plugins", options->with_plugins,
                   "Also load the story's plugins, which runs their code, to find the tools they "
-                  "provide and "
-                  "the plugins that cannot be loaded");
+                  "provide and the plugins that cannot be loaded");
     }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
