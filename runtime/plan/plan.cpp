@@ -2,12 +2,11 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/name_index.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "tool/resolver.hpp"
@@ -34,14 +33,6 @@ constexpr std::string_view kToolMembers[] = {"toolId",       "toolPath",    "inp
                                              "dependencies", "required",    "async",
                                              "retryPolicy",  "environment", "timeoutMs"};
 constexpr std::string_view kRetryMembers[] = {"maxRetries", "backoffMs"};
-
-// Seeded, so that the author of a plan cannot choose colliding names.
-struct HashName {
-    uint64_t seed = hash_seed();
-    size_t operator()(std::string_view name) const {
-        return static_cast<size_t>(hash_text(name, seed));
-    }
-};
 
 bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -404,14 +395,18 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
 // Resolves the names of dependencies to positions, in both directions.
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
-    std::unordered_map<std::string_view, uint32_t, HashName> positions(count);
+    NameIndex positions(count);
+    // Lookups are random: a tool is larger than a line of the processor's cache.
+    std::vector<std::string_view> ids(count);
+    for (uint32_t i = 0; i < count; ++i) ids[i] = tools[i].tool_id;
+    const auto id_of = [&ids](uint32_t tool) { return ids[tool]; };
     for (uint32_t i = 0; i < count; ++i) {
-        if (tools[i].tool_id.empty()) continue;
-        const auto [first, added] = positions.emplace(tools[i].tool_id, i);
-        if (!added) {
+        if (ids[i].empty()) continue;
+        const uint32_t first = positions.find_or_add(ids[i], i, id_of);
+        if (first != i) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
-                  "the toolId " + json::quoted(tools[i].tool_id) + " is already used by /tools/" +
-                      std::to_string(first->second));
+                  "the toolId " + json::quoted(ids[i]) + " is already used by /tools/" +
+                      std::to_string(first));
         }
     }
 
@@ -437,16 +432,16 @@ void Plan::link(Faults& faults) {
                 name_fault("plan-field-type", "a dependency must be a toolId (a string)");
                 continue;
             }
-            const auto found = positions.find(name.text());
-            if (found == positions.end()) {
+            const uint32_t dependency = positions.find(name.text(), id_of);
+            if (dependency == NameIndex::kNone) {
                 std::string message =
                     "no tool of this plan has the toolId " + json::quoted(name.text());
                 // Comparing takes time for each tool, and a plan may have many such faults.
-                if (positions.size() <= kMaxCompared) {
+                if (count <= kMaxCompared) {
                     std::vector<std::string_view> known;
-                    for (const auto& [id, its_position] : positions) {
+                    for (uint32_t other = 0; other < count; ++other) {
                         // The tool itself would be a cycle.
-                        if (its_position != i) known.push_back(id);
+                        if (other != i && !ids[other].empty()) known.push_back(ids[other]);
                     }
                     std::sort(known.begin(), known.end());
                     message += did_you_mean(near_name(name.text(), known));
@@ -454,7 +449,6 @@ void Plan::link(Faults& faults) {
                 name_fault("plan-dependency-known", std::move(message));
                 continue;
             }
-            const uint32_t dependency = found->second;
             if (seen[dependency] == i) continue;
             seen[dependency] = i;
             dependencies.edges_.push_back(dependency);

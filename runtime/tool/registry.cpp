@@ -8,11 +8,6 @@
 #include "process/find_program.hpp"
 
 namespace narratoria::tool {
-namespace {
-
-constexpr size_t kFewestSlots = 16;
-
-}  // namespace
 
 // Returns the executable regular files of the folder, sorted by name; none if it cannot be read. An
 // invalid manifest is reported when its tool runs.
@@ -35,17 +30,8 @@ std::vector<Registry::Shared> Registry::scan() const {
 }
 
 const Registry::Entry* Registry::entry_of(std::string_view name) const {
-    if (slots_.empty()) return nullptr;
-    const uint64_t hash = hash_text(name, seed_);
-    const auto tag = static_cast<uint32_t>(hash >> 32);
-    const size_t mask = slots_.size() - 1;
-    for (size_t at = static_cast<size_t>(hash) & mask;; at = (at + 1) & mask) {
-        const Slot slot = slots_[at];
-        if (slot.index == 0) return nullptr;
-        if (slot.tag != tag) continue;
-        const Entry& entry = entries_[slot.index - 1];
-        if (entry.name == name && entry.definition != nullptr) return &entry;
-    }
+    const uint32_t found = index_.find(name, [this](uint32_t at) { return entries_[at].name; });
+    return found == NameIndex::kNone || name.empty() ? nullptr : &entries_[found];
 }
 
 Registry::Entry* Registry::entry_of(const Definition& definition) {
@@ -54,41 +40,33 @@ Registry::Entry* Registry::entry_of(const Definition& definition) {
     return &entries_[static_cast<size_t>(found - entries_.data())];
 }
 
-void Registry::place(uint32_t index) {
-    const uint64_t hash = hash_text(entries_[index].name, seed_);
-    const size_t mask = slots_.size() - 1;
-    size_t at = static_cast<size_t>(hash) & mask;
-    while (slots_[at].index != 0) at = (at + 1) & mask;
-    slots_[at] = {static_cast<uint32_t>(hash >> 32), index + 1};
-}
-
-// Drops removed entries. Leaves at least half of the slots free after `more` additions.
-void Registry::rebuild(size_t more) {
+// Makes room for at least `more` additions, and as many as there are entries: the next call is
+// not soon.
+void Registry::drop_removed(size_t more) {
     const auto is_removed = [](const Entry& entry) { return entry.definition == nullptr; };
     const auto removed = std::count_if(entries_.begin(), entries_.end(), is_removed);
-    const size_t kept = entries_.size() - static_cast<size_t>(removed);
-    size_t size = kFewestSlots;
-    while (size < 4 * (kept + more)) size *= 2;
     // Allocates first: this may throw.
-    std::vector<Slot> slots(size);
-    slots_.swap(slots);
+    NameIndex index(2 * (entries_.size() - static_cast<size_t>(removed) + more));
     std::erase_if(entries_, is_removed);
-    for (size_t i = 0; i < entries_.size(); ++i) place(static_cast<uint32_t>(i));
+    for (size_t i = 0; i < entries_.size(); ++i) {
+        index.add(entries_[i].name, static_cast<uint32_t>(i));
+    }
+    index_ = std::move(index);
 }
 
 void Registry::reserve(size_t more) {
-    if (2 * (entries_.size() + more) > slots_.size()) rebuild(more);
+    if (index_.room() < more) drop_removed(more);
     if (entries_.size() + more > entries_.capacity()) {
         entries_.reserve(std::max(2 * entries_.size(), entries_.size() + more));
     }
 }
 
 void Registry::append(Shared definition) {
-    if (2 * (entries_.size() + 1) > slots_.size()) rebuild(0);
+    reserve(1);
     const std::string_view name = definition->name;
     ++version_;
     entries_.push_back({std::move(definition), name, {}});
-    place(static_cast<uint32_t>(entries_.size() - 1));
+    index_.add(name, static_cast<uint32_t>(entries_.size() - 1));
 }
 
 bool Registry::add(Shared definition) {
@@ -98,11 +76,11 @@ bool Registry::add(Shared definition) {
 }
 
 void Registry::replace(Shared definition) {
+    reserve(1);
     // Holds the old definition until the end: the caller may still refer to it.
     const Shared other = find(definition->name);
-    append(std::move(definition));
-    // remove() finds the earlier of the two entries.
     if (other != nullptr) remove(*other);
+    append(std::move(definition));
 }
 
 void Registry::remove(const Definition& definition) {

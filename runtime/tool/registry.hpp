@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "base/name_index.hpp"
 #include "tool/definition.hpp"
 #include "tool/manifest.hpp"
 
@@ -69,33 +69,23 @@ public:
 
 private:
     struct Entry {
-        Shared definition;  // NULL: removed
-        std::string_view name;
-        std::string problem;  // not empty: hidden
+        Shared definition;      // NULL: removed
+        std::string_view name;  // empty: removed
+        std::string problem;    // not empty: hidden
     };
-    // An open-addressing table with linear probing: most lookups read one cache line; a node-based
-    // map reads two more. A removed entry keeps its slot until the table is rebuilt.
-    struct Slot {
-        uint32_t tag = 0;    // upper half of the name's hash, to avoid comparing names
-        uint32_t index = 0;  // index in entries_, plus 1; 0: free
-    };
-
     // Returns NULL if there is no entry.
     const Entry* entry_of(std::string_view name) const;
     Entry* entry_of(const Definition& definition);
     void append(Shared definition);
-    void place(uint32_t index);
-    void rebuild(size_t more);
+    void drop_removed(size_t more);
 
     std::vector<Shared> scan() const;
     std::vector<Shared> collect(bool with_hidden) const;
 
     std::string tools_folder_;
     mutable ManifestFiles manifests_;
-    // Seeded, so that a plugin cannot choose names that collide.
-    const uint64_t seed_ = hash_seed();
     std::vector<Entry> entries_;  // in the order of registration
-    std::vector<Slot> slots_;     // size: a power of two, or 0
+    NameIndex index_;             // of entries_, also of removed ones
     uint64_t version_ = 0;
 };
 

@@ -4,15 +4,20 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/hash.hpp"
 #include "base/json/writer.hpp"
 #include "tool/schema/schema_compiler.hpp"
 
 namespace narratoria::tool {
 namespace {
 
-// Objects with more properties get a hash table.
-constexpr size_t kFewProperties = 4;
+// Returns the property with this name, which is added if there is none.
+Property& property_of(ObjectRules& rules, std::string_view name) {
+    std::vector<Property>& all = rules.properties;
+    const auto end = static_cast<uint32_t>(all.size());
+    const uint32_t place =
+        rules.index.find_or_add(name, end, [&all](uint32_t i) { return all[i].name; });
+    return place == end ? all.emplace_back(Property{name}) : all[place];
+}
 
 }  // namespace
 
@@ -215,15 +220,15 @@ void Compiler::read_max_contains(Parts& parts, Value value) {
 
 void Compiler::read_properties(Parts& parts, Value value) {
     if (!is_object(value, "properties", "schemas")) return;
-    std::unordered_map<std::string_view, size_t> known;
     for (const json::Member member : value.members()) {
         const RuleIndex rule = part(parts, member.value);
-        if (!known.emplace(member.key, parts.object.properties.size()).second) {
+        Property& property = property_of(parts.object, member.key);
+        if (property.rule != kNoRule) {
             fault(member.value, "schema-keyword-unique",
                   json::quoted(member.key) + " is set twice; remove one");
             continue;
         }
-        parts.object.properties.push_back({member.key, rule});
+        property.rule = rule;
     }
     parts.has_object = true;
 }
@@ -260,29 +265,13 @@ void Compiler::read_required(Parts& parts, Value value) {
     parts.has_object = true;
 }
 
+// Properties keep the order of the schema, also if "required" comes before them.
 void Compiler::join_members(Parts& parts) {
-    ObjectRules& object = parts.object;
-    if (parts.required) {
-        std::vector<std::string_view> names;
-        names_into(names, parts.required, "required");
-        std::unordered_map<std::string_view, size_t> places;
-        for (size_t i = 0; i < object.properties.size(); ++i) {
-            places.emplace(object.properties[i].name, i);
-        }
-        for (const std::string_view name : names) {
-            const auto [place, is_new] = places.emplace(name, object.properties.size());
-            if (is_new) object.properties.push_back({name});
-            object.properties[place->second].required = object.required_count++;
-        }
-    }
-    if (object.properties.size() <= kFewProperties) return;
-    size_t size = 8;
-    while (size < 2 * object.properties.size()) size *= 2;
-    object.slots.assign(size, UINT32_MAX);
-    for (uint32_t i = 0; i < object.properties.size(); ++i) {
-        size_t slot = hash_text(object.properties[i].name, out_.seed) & (size - 1);
-        while (object.slots[slot] != UINT32_MAX) slot = (slot + 1) & (size - 1);
-        object.slots[slot] = i;
+    if (!parts.required) return;
+    std::vector<std::string_view> names;
+    names_into(names, parts.required, "required");
+    for (const std::string_view name : names) {
+        property_of(parts.object, name).required = parts.object.required_count++;
     }
 }
 

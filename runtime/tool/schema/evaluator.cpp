@@ -26,6 +26,8 @@ constexpr size_t kListed = 12;
 constexpr size_t kMostNames = 200;
 // Larger lists of strings use binary search.
 constexpr size_t kFewTexts = 8;
+// Comparing this many names is faster than computing a hash.
+constexpr size_t kFewProperties = 4;
 // At most this number of alternatives is checked to explain why none fits.
 constexpr size_t kExplained = 16;
 
@@ -549,23 +551,12 @@ private:
         const std::vector<Property>& all = rules.properties;
         // Members usually come in the order of the schema.
         if (next < all.size() && same(all[next])) return &all[next++];
-        if (rules.slots.empty()) {
-            for (size_t i = 0; i < all.size(); ++i) {
-                if (!same(all[i])) continue;
-                next = i + 1;
-                return &all[i];
-            }
-            return nullptr;
-        }
-        const size_t mask = rules.slots.size() - 1;
-        for (size_t slot = hash_text(name, program_.seed) & mask; rules.slots[slot] != UINT32_MAX;
-             slot = (slot + 1) & mask) {
-            const uint32_t i = rules.slots[slot];
-            if (!same(all[i])) continue;
-            next = i + 1;
-            return &all[i];
-        }
-        return nullptr;
+        const Property* const end = all.data() + all.size();
+        const Property* const found =
+            all.size() > kFewProperties ? rules.find(name) : std::find_if(all.data(), end, same);
+        if (found == nullptr || found == end) return nullptr;
+        next = static_cast<size_t>(found - all.data()) + 1;
+        return found;
     }
 
     bool fits_object(const ObjectRules& rules, Value value, Evaluated* seen) {

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/hash.hpp"
 #include "base/json/tape.hpp"
+#include "base/name_index.hpp"
 #include "tool/schema/decimal.hpp"
 #include "tool/schema/pattern.hpp"
 #include "tool/schema/schema.hpp"
@@ -73,9 +73,14 @@ struct Property {
 struct ObjectRules {
     // The members of "properties" in the order of the schema, then names only in "required".
     std::vector<Property> properties;
-    // A hash table of indexes into `properties` with open addressing; its size is a power of two,
-    // or 0 for few properties.
-    std::vector<uint32_t> slots;
+    NameIndex index;  // of `properties`
+
+    // NULL if there is none.
+    const Property* find(std::string_view name) const {
+        const uint32_t at = index.find(name, [this](uint32_t i) { return properties[i].name; });
+        return at == NameIndex::kNone ? nullptr : &properties[at];
+    }
+
     uint32_t required_count = 0;
     struct ByPattern {
         const Pattern* pattern;
@@ -146,7 +151,6 @@ struct Program {
     std::vector<GeneralRules> generals;
     std::vector<std::unique_ptr<Pattern>> patterns;
     std::vector<Resource> resources;
-    uint64_t seed = hash_seed();
     bool is_dynamic = false;  // a reference depends on the path of the evaluation
 };
 

@@ -93,16 +93,6 @@ constexpr int kTypeDepth = 3;
 
 uint8_t Schema::types() const { return types_of(*program_, program_->root, kTypeDepth); }
 
-namespace {
-
-const Property* find_property(const ObjectRules& object, std::string_view name) {
-    const auto found = std::find_if(object.properties.begin(), object.properties.end(),
-                                    [name](const Property& each) { return each.name == name; });
-    return found == object.properties.end() ? nullptr : &*found;
-}
-
-}  // namespace
-
 std::vector<Schema::Member> Schema::members() const {
     std::vector<Member> out;
     const Rule& rule = program_->rules[program_->root];
@@ -136,7 +126,7 @@ std::optional<size_t> Schema::Part::position_of(std::string_view member) const {
     const Rule& rule = program_->rules[rule_];
     if (rule.object == kNoRule) return {};
     const ObjectRules& object = program_->objects[rule.object];
-    const Property* const found = find_property(object, member);
+    const Property* const found = object.find(member);
     if (found == nullptr) return {};
     return static_cast<size_t>(found - object.properties.data());
 }
@@ -144,7 +134,7 @@ std::optional<size_t> Schema::Part::position_of(std::string_view member) const {
 std::optional<Schema::Part> Schema::Part::of_member(std::string_view name) const {
     const Rule& rule = program_->rules[rule_];
     if (rule.object == kNoRule || rule.general != kNoRule) return {};
-    const Property* const found = find_property(program_->objects[rule.object], name);
+    const Property* const found = program_->objects[rule.object].find(name);
     if (found == nullptr || found->rule == kNoRule) return {};
     return Part(*program_, found->rule);
 }
