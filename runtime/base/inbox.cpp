@@ -68,9 +68,11 @@ Inbox::Token* Inbox::find(uint64_t number) {
     return const_cast<Token*>(std::as_const(*this).find(number));
 }
 
-Inbox::Token* Inbox::find_open(const void* owner, uint64_t token, nar_status& status) {
+Inbox::Token* Inbox::find_open(const void* owner, uint64_t token, const std::type_info* end_type,
+                               nar_status& status) {
     Token* const found = find(token);
-    if (found == nullptr || (owner != nullptr && found->owner != owner)) {
+    if (found == nullptr || (owner != nullptr && found->owner != owner) ||
+        (end_type != nullptr && *found->end_type != *end_type)) {
         status = NAR_GONE;
         return nullptr;
     }
@@ -90,9 +92,8 @@ nar_status Inbox::send_output(const void* owner, uint64_t token, std::string_vie
     {
         const std::lock_guard lock(mutex_);
         nar_status status = NAR_OK;
-        Token* const open = find_open(owner, token, status);
+        Token* const open = find_open(owner, token, end_type, status);
         if (open == nullptr) return status;
-        if (end_type != nullptr && *open->end_type != *end_type) return NAR_GONE;
         if (bytes.empty()) return NAR_OK;
         const size_t waiting = open->messages.output.size() - open->delivered;
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
@@ -110,9 +111,8 @@ nar_status Inbox::send_diagnostics(const void* owner, uint64_t token, std::strin
     {
         const std::lock_guard lock(mutex_);
         nar_status status = NAR_OK;
-        Token* const open = find_open(owner, token, status);
+        Token* const open = find_open(owner, token, end_type, status);
         if (open == nullptr) return status;
-        if (end_type != nullptr && *open->end_type != *end_type) return NAR_GONE;
         const size_t waiting = open->messages.diagnostics.size();
         if (waiting > 0 && waiting + bytes.size() > kMaxOutput) return NAR_BUSY;
         open->messages.diagnostics.append(bytes);
@@ -127,10 +127,8 @@ nar_status Inbox::send_end(const void* owner, uint64_t token, const std::type_in
                            std::any end, std::string_view last_output) {
     {
         const std::lock_guard lock(mutex_);
-        const Token* const found = find(token);
-        if (found == nullptr || *found->end_type != type) return NAR_GONE;
         nar_status status = NAR_OK;
-        Token* const open = find_open(owner, token, status);
+        Token* const open = find_open(owner, token, &type, status);
         if (open == nullptr) return status;
         open->messages.output.append(last_output);
         open->messages.end = std::move(end);
@@ -180,14 +178,20 @@ void Inbox::close(uint64_t token) {
     else if (token != 0) end_starting();
 }
 
-// Keeps its memory for the next one.
+// Keeps the memory of its output for the next one.
 void Inbox::end_starting() {
-    std::string memory = std::move(starting_.messages.output);
-    starting_ = Token();
     starting_number_ = 0;
-    if (memory.capacity() > kPiece) return;
-    memory.clear();
-    starting_.messages.output = std::move(memory);
+    const Messages& messages = starting_.messages;
+    if (std::max(messages.output.capacity(), messages.diagnostics.capacity()) > kPiece) {
+        starting_ = Token();
+        return;
+    }
+    starting_.messages.output.clear();
+    starting_.messages.diagnostics.clear();
+    starting_.messages.end.reset();
+    // open() sets the others.
+    starting_.delivered = 0;
+    starting_.has_end = starting_.end_waits = starting_.has_output = starting_.is_ready = false;
 }
 
 void Inbox::set_receiver(uint64_t token, Receiver& receiver) {
@@ -232,7 +236,7 @@ bool Inbox::has_end(uint64_t token) const {
 Inbox::Found Inbox::find(const void* owner, uint64_t token) {
     const std::lock_guard lock(mutex_);
     Found found;
-    if (const Token* const open = find_open(owner, token, found.status)) {
+    if (const Token* const open = find_open(owner, token, nullptr, found.status)) {
         found.receiver = open->receiver;
         found.has_output = open->has_output;
     }

@@ -193,7 +193,9 @@ private:
     const Token* find(uint64_t number) const;
     Token* find(uint64_t number);
     void end_starting();
-    Token* find_open(const void* owner, uint64_t token, nar_status& status);
+    // `end_type` NULL: any.
+    Token* find_open(const void* owner, uint64_t token, const std::type_info* end_type,
+                     nar_status& status);
     void mark_ready(uint64_t number, Token& token);
 
     Loop& loop_;

@@ -36,7 +36,7 @@ std::vector<std::string> tool_environment(const std::vector<std::string>& more) 
 
 Engine::Engine(EngineSettings settings)
     : settings_(std::move(settings)),
-      thread_(pthread_self()),
+      thread_(std::make_shared<EngineThread>()),
       made_under_(fork_count()),
       loop_(settings_.clock),
       inbox_(loop_, [this](uint32_t level, std::string_view line,

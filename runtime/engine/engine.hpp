@@ -3,9 +3,6 @@
 // The engine: owns the sessions and the resources that they share, which are the loop, the inbox,
 // the process pool, the HTTP client and the job slots.
 
-#include <pthread.h>
-
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -15,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/engine_thread.hpp"
 #include "base/guarantees.hpp"
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
@@ -109,8 +107,9 @@ public:
     void run_for(uint64_t microseconds);
     bool busy() const;
 
-    bool on_its_thread() const { return pthread_equal(thread_.load(), pthread_self()) != 0; }
-    void adopt_thread() { thread_.store(pthread_self()); }
+    bool on_its_thread() const { return thread_->is_current(); }
+    void adopt_thread() { thread_->adopt(); }
+    const std::shared_ptr<EngineThread>& thread() const { return thread_; }
     // True in the child of a fork. The child has a copy of the memory, but the processes belong to
     // the parent.
     bool forked() const;
@@ -177,7 +176,7 @@ private:
     void drive(Drive&& step);
 
     EngineSettings settings_;
-    std::atomic<pthread_t> thread_;
+    const std::shared_ptr<EngineThread> thread_;
     uint64_t made_under_;  // fork_count() at creation
     uint32_t callback_depth_ = 0;
     std::string thrown_;

@@ -38,7 +38,7 @@ tool::Invocation KnownTool::begin(const ToolInvocation& invocation) {
     result_.tool_id = invocation.tool_id;
     result_.line = invocation.line;
     request_.resize(request_start_);
-    json::append_compact(request_, invocation.input);
+    request_ += invocation.input;
     end_request(request_, seed_of(seed_, result_.tool_id, 1));
     tool::Invocation given;
     given.definition = resolution_.definition.get();
@@ -55,6 +55,7 @@ tool::Invocation KnownTool::begin(const ToolInvocation& invocation) {
 
 const ToolResult& KnownTool::succeed(json::Value result, int64_t started_us, int64_t execution_ms) {
     result_.result = result ? result.raw() : std::string_view();
+    result_.parsed_result = result;
     AttemptRecord& attempt = result_.attempts.front();
     attempt.started_us = started_us;
     attempt.execution_ms = result_.execution_ms = execution_ms;

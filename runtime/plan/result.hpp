@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "plan/ended_tools.hpp"
 #include "plan/event_log.hpp"
@@ -49,6 +50,8 @@ struct ToolResult {
     State state = State::Skipped;
     std::string output = "{}";
     std::string result;   // done.result as JSON; empty if there was none
+    // The same, or empty if it was not parsed. Valid during Settings::on_tool_settled only.
+    json::Value parsed_result;
     std::string summary;  // done.summary of the last attempt
     std::string error;
     std::string error_code;

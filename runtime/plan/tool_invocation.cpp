@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/tool_invocation.hpp"
 
+#include "base/json/writer.hpp"
 #include "plan/plan.hpp"
 
 namespace narratoria::plan {
@@ -59,7 +60,8 @@ bool parse(std::string_view text, ToolInvocation& invocation, std::string& why) 
         return false;
     }
     invocation.tool_path = path.text();
-    invocation.input = tool.input;
+    invocation.input.clear();
+    json::append_compact(invocation.input, tool.input);
     invocation.operation = tool.operation;
     if (tool.environment) {
         invocation.environment = std::make_unique<json::Document>();

@@ -19,7 +19,7 @@ namespace narratoria::plan {
 struct ToolInvocation {
     std::string tool_id;            // unique in its execution
     std::string tool_path;          // not empty
-    std::string input = "{}";       // a JSON object
+    std::string input = "{}";       // a JSON object without spaces between its parts
     std::string operation = "run";  // the member "operation" of the input, if it is a string
     // The input satisfies the schema of this definition; NULL: unknown.
     std::shared_ptr<const tool::Definition> checked_by;

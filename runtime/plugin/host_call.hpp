@@ -46,14 +46,16 @@ private:
 };
 
 struct HostHandle {
-    HostHandle(ReadOnlyHost::GetExtension* get_extension, std::string session)
-        : session_id(std::move(session)),
+    HostHandle(ReadOnlyHost::GetExtension* get_extension, const SessionAccess& session)
+        : session_id(session.session_id()),
+          engine_thread(session.engine_thread()),
           host(this, get_extension, {session_id.data(), session_id.size()}) {}
 
     const std::string session_id;
+    const std::shared_ptr<const EngineThread> engine_thread;
     const ReadOnlyHost host;
     uint64_t made_under = 0;  // fork_count() at creation
-    std::mutex mutex;         // guards `instance` against calls from other threads
+    std::mutex mutex;         // guards `instance`, which only the engine thread changes
     Instance* instance = nullptr;
 };
 
@@ -88,14 +90,11 @@ nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
         HostHandle* const handle = handle_of(host);
         if (handle == nullptr) return NAR_INVALID_ARGUMENT;
         if (handle->made_under != fork_count()) return NAR_FORKED;
-        std::unique_lock lock(handle->mutex);
-        if (handle->instance == nullptr) return NAR_GONE;
-        Instance& instance = *handle->instance;
-        // On the engine thread the lock is not needed, because instances are destroyed only there.
-        // Holding it could deadlock: the body may call the host's log function, which may wait for
-        // a thread that waits for this lock.
-        if (instance.session().on_engine_thread()) lock.unlock();
-        return body(instance);
+        // On the engine thread the lock is not needed. Holding it could deadlock: the body may call
+        // the host's log function, which may wait for a thread that waits for this lock.
+        std::unique_lock lock(handle->mutex, std::defer_lock);
+        if (!handle->engine_thread->is_current()) lock.lock();
+        return handle->instance == nullptr ? NAR_GONE : body(*handle->instance);
     });
 }
 

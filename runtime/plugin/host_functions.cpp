@@ -60,7 +60,7 @@ void write_failure(nar_failure* failure, std::string_view text) {
 }
 
 HostHandle* make_host(Instance& instance) {
-    auto* handle = new HostHandle(get_extension, instance.session().session_id());
+    auto* handle = new HostHandle(get_extension, instance.session());
     handle->made_under = fork_count();
     handle->instance = &instance;
     return handle;

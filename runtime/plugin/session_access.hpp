@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/engine_thread.hpp"
 #include "base/inbox.hpp"
 #include "base/loop.hpp"
 #include "narratoria/status.h"
@@ -56,6 +58,7 @@ public:
     virtual ~SessionAccess() = default;
 
     virtual Loop& loop() = 0;
+    virtual std::shared_ptr<const EngineThread> engine_thread() const = 0;
     virtual bool on_engine_thread() const = 0;  // thread-safe
     // The nesting depth of callbacks. Unless it is 0, the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;

@@ -701,7 +701,12 @@ bool Machine::resume_json(std::string_view text) {
     json::Document& document = text.size() > kLargeResult ? large : answer_;
     json::ParseError problem;
     if (!document.parse(text, problem)) return fail("The result is not JSON: " + problem.message);
-    answer(memory_.from_json(document.root()));
+    return resume_json(document.root());
+}
+
+bool Machine::resume_json(json::Value value) {
+    if (state_ != State::Waiting) return false;
+    answer(memory_.from_json(value));
     return true;
 }
 

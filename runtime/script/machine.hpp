@@ -67,6 +67,7 @@ public:
     // value, or if the text is not valid JSON. Call run() afterwards.
     bool resume(const Value& result);
     bool resume_json(std::string_view json);
+    bool resume_json(json::Value value);
     bool fail(std::string_view message);
 
     // For Tools::start(): run() returns State::Ready after this call, so that the loop can do other

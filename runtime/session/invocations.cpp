@@ -19,11 +19,11 @@ constexpr size_t kMaxRunning = 1000;
 constexpr const char* kCancelled = "CANCELLED";
 
 // `{skill}-{number}`; numbers count from 1.
-std::string tool_id_of(std::string_view tool_path, uint32_t number) {
+std::string tool_id_of(std::string_view skill, uint32_t number) {
     char digits[16] = "-";
     const char* const end = std::to_chars(digits + 1, digits + sizeof digits, number).ptr;
-    std::string id(plan::skill_of(tool_path));
-    return id.append(digits, static_cast<size_t>(end - digits));
+    std::string id;
+    return id.append(skill).append(digits, static_cast<size_t>(end - digits));
 }
 
 }  // namespace
@@ -91,11 +91,14 @@ nar_status Invocations::invoke(plan::ToolInvocation&& invocation, Start start, O
         return NAR_BUSY;
     }
     if (!execution_) open();
-    invocation.tool_id = tool_id_of(invocation.tool_path, ++count_);
+    number = ++count_;
     std::optional<plan::ToolRefusal> refusal;
-    if (!may_run(invocation.checked_by, invocation.tool_path))
+    if (const Checked* const known = checked(invocation)) {
+        invocation.tool_id = tool_id_of(known->skill, count_);
+    } else {
+        invocation.tool_id = tool_id_of(plan::skill_of(invocation.tool_path), count_);
         refusal = refusal_of(invocation.tool_id, invocation.tool_path);
-    number = count_;
+    }
     if (waiting_.empty()) with_.on_running(true);
     waiting_.push_back({execution_->next_position(), number, std::move(on_outcome)});
     if (start == Start::Now) execution_->run(std::move(invocation), std::move(refusal));
@@ -103,15 +106,19 @@ nar_status Invocations::invoke(plan::ToolInvocation&& invocation, Start start, O
     return NAR_OK;
 }
 
-bool Invocations::may_run(const tool::Registry::Shared& tool, std::string_view tool_path) {
+const Invocations::Checked* Invocations::checked(const plan::ToolInvocation& invocation) {
+    const tool::Registry::Shared& tool = invocation.checked_by;
     if (tool == nullptr || tool->origin.kind == tool::Origin::Kind::File ||
-        tool->name != tool_path) {
-        return false;
+        tool->name != invocation.tool_path) {
+        return nullptr;
     }
-    if (const bool* const known = checked_.find(tool.get())) return *known;
-    const bool may = !refusal_of(tool_id_of(tool->name, count_), tool->name);
-    checked_tools_.push_back(tool);
-    return checked_.add(tool.get(), may);
+    const Checked* known = checked_.find(tool.get());
+    if (known == nullptr) {
+        const std::string_view skill = plan::skill_of(tool->name);
+        const bool may_run = !refusal_of(tool_id_of(skill, count_), tool->name);
+        known = &checked_.add(tool.get(), {tool, skill, may_run});
+    }
+    return known->may_run ? known : nullptr;
 }
 
 nar_status Invocations::cancel(uint64_t number) {

@@ -69,8 +69,13 @@ public:
 private:
     std::optional<plan::ToolRefusal> refusal_of(std::string_view tool_id,
                                                 std::string_view tool_path) const;
-    // True if `tool`, which the path names, is a registered tool that may run. Decides it once.
-    bool may_run(const tool::Registry::Shared& tool, std::string_view tool_path);
+    struct Checked {
+        tool::Registry::Shared tool;  // the key, so it must stay
+        std::string_view skill;
+        bool may_run;
+    };
+    // NULL unless the path names a registered tool that may run. Decides it once.
+    const Checked* checked(const plan::ToolInvocation& invocation);
     void open();
     void on_settled(uint32_t position, const plan::ToolResult& tool);
 
@@ -78,9 +83,7 @@ private:
     std::unique_ptr<plan::Execution> execution_;
     std::shared_ptr<plan::Result> result_;
     uint32_t count_ = 0;
-    // See may_run(). The definitions are the keys, so they must stay.
-    RecentMap<const tool::Definition*, bool> checked_;
-    std::vector<tool::Registry::Shared> checked_tools_;
+    RecentMap<const tool::Definition*, Checked> checked_;
     struct Waiting {
         uint32_t position;  // in the execution
         uint64_t number;

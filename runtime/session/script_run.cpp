@@ -196,11 +196,9 @@ script::Tools::Outcome ScriptRun::start(const script::ToolCall& call, script::Me
 
 void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
     if (ended_) return;
-    if (outcome.ok()) {
-        machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
-    } else {
-        machine_.fail(outcome.error);
-    }
+    if (!outcome.ok()) machine_.fail(outcome.error);
+    else if (outcome.parsed_result) machine_.resume_json(outcome.parsed_result);
+    else machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
     if (is_calling_) {
         if (with_.loop.has_budget()) {
             if (with_.loop.time_is_up()) machine_.pause();

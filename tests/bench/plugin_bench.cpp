@@ -42,6 +42,9 @@ const std::string kFolder = NARRATORIA_BENCH_LIBRARIES;
 class Session : public plugin::SessionAccess {
 public:
     Loop& loop() override { return loop_; }
+    std::shared_ptr<const EngineThread> engine_thread() const override {
+        return std::make_shared<EngineThread>();
+    }
     bool on_engine_thread() const override { return true; }
     uint32_t& callback_depth() override { return depth_; }
     const std::string& session_id() const override { return folder_; }

@@ -83,7 +83,7 @@ void append_number(std::string& out, int64_t value) {
     char digits[24];
     const auto [end, failure] = std::to_chars(digits, digits + sizeof digits, value);
     (void)failure;
-    out.append(digits, end);
+    out.append(digits, static_cast<size_t>(end - digits));
 }
 
 void append_compact(std::string& out, std::string_view json) {

@@ -34,12 +34,11 @@ struct Identity {
         const std::string_view request(invocation->request.data, invocation->request.size);
         const size_t begin = request.find(key) + key.size();
         const size_t end = request.find('}', begin);
-        char line[256];
-        const int size = std::snprintf(line, sizeof line,
-                                       R"({"version":"0","type":"done","ok":true,"result":%.*s})"
-                                       "\n",
-                                       static_cast<int>(end - begin), request.data() + begin);
-        self.answers->output(self.host, token, {line, static_cast<uint64_t>(size)});
+        // Not snprintf, which would take a tenth of the time.
+        static std::string line;
+        line = R"({"version":"0","type":"done","ok":true,"result":)";
+        line.append(request, begin, end - begin).append("}\n");
+        self.answers->output(self.host, token, {line.data(), line.size()});
         self.answers->ended(self.host, token, nullptr);
     }
 };
