@@ -76,9 +76,9 @@ class Story:
 
     @property
     def failure(self):
-        """The code and message of the tool's failure."""
-        ended = [event.body for event in self.records if event.kind == "tool_ended"][-1]
-        return ended["errorCode"], ended["error"]
+        """The code and message of the last failure of a tool."""
+        failed = [event.body for event in self.records if event.kind == "tool_ended" and "errorCode" in event.body]
+        return (failed[-1]["errorCode"], failed[-1]["error"]) if failed else None
 
     def messages(self):
         """The messages of the log events."""
@@ -210,7 +210,7 @@ def test_timeout_is_paused_in_the_queue(story):
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "6"],
                                env=story.cluster.environment, stderr=subprocess.DEVNULL)
     story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
-    assert story.play().generations == 1, "the first plan succeeded"
+    assert story.play().generations == 1, story.failure
     blocker.wait()
 
 
@@ -379,7 +379,7 @@ def test_tools_share_an_allocation(story):
     story.tool("""echo '{"version":"0","type":"state_patch","patch":{"'$SLURM_STEP_ID'":"'$SLURM_JOB_ID'"}}'\n""" + DONE,
                settings='allocation = ["--nodes=2", "--ntasks=8"]\noptions = ["--mem-per-cpu=50"]', count=12)
     with story.session() as session:
-        assert session.play("go").generations == 1, "the first plan succeeded"
+        assert session.play("go").generations == 1, story.failure
         assert len(session.state) == 12 and len(set(session.state.values())) == 1, session.state
         story.cluster.wait_for("one job", lambda: len(story.cluster.jobs()) == 1)
         session.play("go")
@@ -391,7 +391,7 @@ def test_tools_take_turns(story):
                settings='allocation = ["--nodes=2", "--ntasks=8"]\noptions = ["--mem-per-cpu=50"]\nat_once = 8',
                count=150)
     with story.session() as session:
-        assert session.play("go").generations == 1, "the first plan succeeded"
+        assert session.play("go").generations == 1, story.failure
         assert len(session.state) == 150
 
 
@@ -434,7 +434,7 @@ def test_lost_allocation_is_replaced(story):
         job = story.cluster.jobs()[0].split()[0]
         subprocess.run(["scancel", job], env=story.cluster.environment, check=True)
         story.cluster.wait_for("its end", lambda: story.cluster.jobs() == [])
-        assert session.play("go").generations == 1, "the first plan succeeded"
+        assert session.play("go").generations == 1, story.failure
 
 
 def test_killed_host_leaves_no_job(story):
@@ -479,7 +479,7 @@ def test_next_session_removes_the_pending_job_of_a_killed_host_only(story, is_ki
 
 def test_lease_is_renewed(story):
     story.tool("sleep 8 || exit 1\n" + DONE, settings="lease = 3")
-    assert story.play().generations == 1, "the first plan succeeded"
+    assert story.play().generations == 1, story.failure
 
 
 def test_cancelled_tool_leaves_no_job(story):

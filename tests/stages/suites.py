@@ -113,6 +113,8 @@ def pytest(report, suite, selection, environment, interpreter=(sys.executable, "
             [*interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml", file,
              # One line for each test, so that the progress can be read.
              "-v", "-o", "console_output_style=count",
+             # A test that hangs says where, before the stage's time is up.
+             "-o", "faulthandler_timeout=150",
              "-n", WORKERS, "--dist", "load", *selection],
             environment, folder=folder, progress=Progress(suite, r"\[ *(\d+)/(\d+)\]"))
         report.add_junit_file(suite, file, status, text + more())
