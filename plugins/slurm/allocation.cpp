@@ -11,25 +11,19 @@
 namespace narratoria::slurm {
 namespace {
 
-// The lease of a job that has just begun: its host may be gone since it was submitted.
-constexpr std::chrono::seconds kFirstLease(15);
-
-// A signal interrupts `wait`, and the time begins again.
+// A signal interrupts `wait`, and the time begins again. The first one comes when the job runs, which
+// may be before its script has set the trap; URG does nothing then.
 std::string lease_script(std::chrono::milliseconds lease) {
-    const auto seconds = [](std::chrono::milliseconds time) {
-        return std::to_string((time.count() + 999) / 1000);
-    };
+    const std::string seconds = std::to_string((lease.count() + 999) / 1000);
     return "#!/bin/sh\n"
-           "trap 'renewed=1' USR1\n"
-           "lease=" +
-           seconds(std::min<std::chrono::milliseconds>(lease, kFirstLease)) +
-           "\nwhile :; do renewed=; sleep $lease & wait $!; [ \"$renewed\" ] || exit 1; lease=" +
-           seconds(lease) + "; done\n";
+           "trap 'renewed=1' URG\n"
+           "while :; do renewed=; sleep " +
+           seconds + " & wait $!; [ \"$renewed\" ] || exit 1; done\n";
 }
 
 constexpr const char* kKeeper =
     "trap '' TERM\n"
-    "while read -r _; do scancel --quiet --signal=USR1 --batch \"$1\"; done\n"
+    "while read -r _; do scancel --quiet --signal=URG --batch \"$1\"; done\n"
     "exec scancel --quiet \"$1\"\n";
 // The keeper's last command needs some milliseconds.
 constexpr std::uint32_t kGraceMs = 5000;

@@ -153,5 +153,5 @@ class Cluster:
             time.sleep(0.02)
 
     def logs(self):
-        return {file.name: file.read_text(errors="replace")[-2000:]
+        return {file.name: file.read_text(errors="replace")[-4000:]
                 for file in sorted(self.folder.iterdir()) if file.suffix in (".out", ".log")}

@@ -5,6 +5,7 @@ import asyncio
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,7 +89,10 @@ class Story:
 
 @pytest.fixture
 def story(tmp_path, cluster):
-    yield Story(tmp_path, cluster)
+    story = Story(tmp_path, cluster)
+    yield story
+    # pytest shows this if the test failed.
+    print(*story.records, *cluster.logs().items(), sep="\n")
     cluster.wait_for("the end of all jobs", lambda: cluster.jobs() == [])
 
 
@@ -447,7 +451,7 @@ def test_killed_host_leaves_no_job(story):
 
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "alive"])
 def test_next_session_removes_the_pending_job_of_a_killed_host_only(story, is_killed):
-    story.tool(DONE, settings='options = ["--nodelist=n1"]\nprofiles.free = ["--nodelist=n2"]')
+    story.tool(DONE, settings='lease = 3\noptions = ["--nodelist=n1"]\nprofiles.free = ["--nodelist=n2"]')
     blocker = subprocess.Popen(["srun", "-w", "n1", "-N1", "-n1", "-c4", "sleep", "600"],
                                env=story.cluster.environment, stderr=subprocess.DEVNULL)
     story.cluster.wait_for("the blocker", lambda: any("RUNNING" in job for job in story.cluster.jobs()))
@@ -480,6 +484,14 @@ def test_next_session_removes_the_pending_job_of_a_killed_host_only(story, is_ki
 def test_lease_is_renewed(story):
     story.tool("sleep 8 || exit 1\n" + DONE, settings="lease = 3")
     assert story.play().generations == 1, story.failure
+
+
+def test_job_whose_script_begins_late_is_kept(story):
+    """As on a busy node: the lease is renewed before the script can know."""
+    story.tool("sleep 4\n" + DONE, settings='allocation = ["--nodes=1"]\nlease = 3')
+    environment = story.programs(sbatch=f"sed '1a sleep 2' | exec {shutil.which('sbatch')} \"$@\"\n")
+    with story.session(environment=environment) as session:
+        assert session.play("go").generations == 1, story.failure
 
 
 def test_cancelled_tool_leaves_no_job(story):
