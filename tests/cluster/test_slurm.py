@@ -486,6 +486,15 @@ def test_lease_is_renewed(story):
     assert story.play().generations == 1, story.failure
 
 
+@pytest.mark.parametrize("allocation", ["", 'allocation = ["--nodes=1"]\n'])
+def test_tool_whose_lease_runs_out_is_retried_and_says_so(story, allocation):
+    story.tool(FIRST_SLEEPS % {"folder": story.folder}, settings=allocation + "lease = 3", retries=1)
+    with story.session(environment=story.programs(scancel="exit 0\n")) as session:
+        attempts = session.play("go").result.tool_results[0].attempts
+    assert [attempt.code for attempt in attempts] == ["ALLOCATION_LOST", None], attempts
+    assert "lease" in attempts[0].error
+
+
 def test_job_whose_script_begins_late_is_kept(story):
     """As on a busy node: the lease is renewed before the script can know."""
     story.tool("sleep 4\n" + DONE, settings='allocation = ["--nodes=1"]\nlease = 3')
