@@ -169,10 +169,10 @@ void pass_tool(Direction& each, Tool& tool) {
 
 }  // namespace
 
-std::string EndedTools::plain_done(const ToolResult& tool) {
-    std::string out(kPlainDone);
+void EndedTools::write_plain_done(std::string& out, const ToolResult& tool) {
+    out = kPlainDone;
     if (!tool.result.empty()) out.append(kPlainResult).append(tool.result);
-    return out += '}';
+    out += '}';
 }
 
 bool EndedTools::is_plain_done(const ToolResult& tool, std::string_view event) {
@@ -215,8 +215,11 @@ bool EndedTools::Reader::next(ToolResult& tool, uint32_t& before) {
     pass_tool(loading, tool);
     bool is_plain = false;
     loading.number(is_plain);
-    if (is_plain) tool.events.add(plain_done(tool));
-    else if (const auto events = loading.text(); !events.empty()) tool.events.add(events);
+    if (is_plain) {
+        std::string done;
+        write_plain_done(done, tool);
+        tool.events.add(done);
+    } else if (const auto events = loading.text(); !events.empty()) tool.events.add(events);
     return true;
 }
 

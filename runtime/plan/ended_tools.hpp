@@ -24,10 +24,10 @@ public:
         const bool is_plain = is_plain_done(tool, events);
         add(tool, is_plain ? nullptr : &events, before);
     }
-    // The same for a tool with plain_done() as its only event.
+    // The same for a tool with write_plain_done() as its only event.
     void add_plain(const ToolResult& tool, uint32_t before) { add(tool, nullptr, before); }
-    // The event of a tool that reports only its success and its result.
-    static std::string plain_done(const ToolResult& tool);
+    // Writes the event of a tool that reports only its success and its result.
+    static void write_plain_done(std::string& out, const ToolResult& tool);
 
     // The number of bytes of all events.
     uint64_t event_bytes() const { return event_bytes_; }

@@ -91,8 +91,8 @@ void KnownTool::publish_ended(event::Stream& stream) {
     stream.publish(event::Kind::AttemptStarted, attempt, attempt_started);
     event::Event done;
     done.type = event::Type::Done;
-    const std::string line = EndedTools::plain_done(result_);
-    done.line = line;
+    EndedTools::write_plain_done(done_line_, result_);
+    done.line = done_line_;
     stream.begin_batch(clock::wall_us());
     stream.publish_tool_event(stream.take_number(), attempt, done);
     stream.end_batch();

@@ -54,6 +54,7 @@ private:
     std::string started_;
     std::optional<int64_t> execution_ms_;
     std::string ended_;
+    std::string done_line_;
 };
 
 // Belongs to one open execution. Engine thread only.
