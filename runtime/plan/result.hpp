@@ -49,7 +49,7 @@ struct ToolResult {
     std::string tool_id;
     State state = State::Skipped;
     std::string output = "{}";
-    std::string result;   // done.result as JSON; empty if there was none
+    std::string result;  // done.result as JSON; empty if there was none
     // The same, or empty if it was not parsed. Valid during Settings::on_tool_settled only.
     json::Value parsed_result;
     std::string summary;  // done.summary of the last attempt
