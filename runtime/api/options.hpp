@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Reads the times and limits of the C ABI. 0 keeps the current value; NAR_NONE means no limit.
+// Reads the times, the limits and the list of plugins of the C ABI. A time or limit of 0 keeps the
+// current value; NAR_NONE means no limit.
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "api/barrier.hpp"
 #include "narratoria/limits.h"
@@ -68,6 +70,22 @@ inline nar_status prepare_limits(engine::Engine& engine, const engine::Limits& l
                        : limits.controllers().processes ? "processes"
                                                         : "resident_bytes";
     return fail(error, NAR_IO, "CGROUP", std::string(what) + " cannot be limited: " + why);
+}
+
+// Appends the ids or paths of plugins to `out`.
+inline nar_status read_plugins(const nar_str* given, uint64_t count, std::vector<std::string>& out,
+                               nar_error* error) {
+    if (given == nullptr && count > 0) {
+        return refuse_argument(error, "plugin_count is set, but plugins is NULL");
+    }
+    for (uint64_t i = 0; i < count; ++i) {
+        if (view(given[i]).empty() || has_nul(given[i])) {
+            return refuse_argument(
+                error, "each element of plugins must be a plugin's id or the path of its file");
+        }
+        out.push_back(copy(given[i]));
+    }
+    return NAR_OK;
 }
 
 }  // namespace narratoria::api
