@@ -2,7 +2,6 @@
 #include "tool/schema/evaluator.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -13,6 +12,8 @@
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
+#include "tool/schema/evaluated.hpp"
+#include "tool/schema/fault_text.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::tool {
@@ -20,8 +21,6 @@ namespace {
 
 using json::Value;
 
-constexpr size_t kExcerpt = 60;
-constexpr size_t kListed = 12;
 // Similar names are only looked for in shorter lists, which bounds the work.
 constexpr size_t kMostNames = 200;
 // Larger lists of strings use binary search.
@@ -30,82 +29,6 @@ constexpr size_t kFewTexts = 8;
 constexpr size_t kFewProperties = 4;
 // At most this number of alternatives is checked to explain why none fits.
 constexpr size_t kExplained = 16;
-
-// A set of small numbers. Allocates only for numbers from 128.
-class Bits {
-public:
-    void set(size_t i) {
-        if (i < 128) few_[i >> 6] |= uint64_t{1} << (i & 63);
-        else {
-            i -= 128;
-            if (i >= many_.size()) many_.resize(i + 1);
-            many_[i] = true;
-        }
-    }
-    bool has(size_t i) const {
-        if (i < 128) return (few_[i >> 6] >> (i & 63) & 1) != 0;
-        return i - 128 < many_.size() && many_[i - 128];
-    }
-    void add(const Bits& other) {
-        few_[0] |= other.few_[0];
-        few_[1] |= other.few_[1];
-        if (other.many_.size() > many_.size()) many_.resize(other.many_.size());
-        for (size_t i = 0; i < other.many_.size(); ++i) {
-            if (other.many_[i]) many_[i] = true;
-        }
-    }
-
-private:
-    std::array<uint64_t, 2> few_{};
-    std::vector<bool> many_;
-};
-
-// The members or elements of a value that a keyword has evaluated, for "unevaluated…".
-struct Evaluated {
-    Bits bits;
-    bool all = false;
-
-    bool has(size_t i) const { return all || bits.has(i); }
-    void set(size_t i) {
-        if (!all) bits.set(i);
-    }
-    void add(const Evaluated& other) {
-        all = all || other.all;
-        if (!all) bits.add(other.bits);
-    }
-};
-
-std::string cut(std::string_view text, size_t most) {
-    if (text.size() <= most) return std::string(text);
-    text = text.substr(0, most);
-    text = text.substr(0, utf8::valid_prefix(text));
-    return std::string(text) + "…";
-}
-
-std::string excerpt(Value value) {
-    if (value.is_string()) {
-        return json::quoted(cut(value.text(), kExcerpt));
-    }
-    std::string line;
-    json::append_compact(line, value.raw().substr(0, 4 * kExcerpt));
-    return utf8::repaired(cut(line, kExcerpt));
-}
-
-template <typename List, typename Name>
-std::string listed(const List& list, Name name) {
-    std::string out;
-    size_t count = 0;
-    for (const auto& each : list) {
-        if (count > 0) out += ", ";
-        if (count++ == kListed) return out + "…";
-        out += name(each);
-    }
-    return out;
-}
-
-std::string counted(uint64_t count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
-}
 
 // Instantiated twice: one only decides whether a value fits, the other one collects faults.
 template <bool kCollects>
