@@ -56,11 +56,11 @@ void write_object(JsonWriter& writer, const Json& schema, int depth) {
     writer.StartObject();
     writer.Key("type");
     writer.String("object");
-    static const Json kNone(rapidjson::kObjectType);
+    static const Json none(rapidjson::kObjectType);
     const Json* properties = member(&schema, "properties");
     const Json* const others = member(&schema, "additionalProperties");
     const bool is_closed = others != nullptr && others->IsFalse();
-    if (properties == nullptr && is_closed) properties = &kNone;
+    if (properties == nullptr && is_closed) properties = &none;
     if (properties != nullptr && properties->IsObject() &&
         (is_closed || !properties->ObjectEmpty())) {
         writer.Key("properties");

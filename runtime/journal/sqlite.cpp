@@ -51,14 +51,19 @@ const Sqlite& loaded_sqlite() {
     return *sqlite;
 }
 
+std::string folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+bool is_full(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
+
 // SQLite reads a file in WAL mode only where it may create files in the same folder. Where it may
 // not, such as on a read-only medium, the file changes only while another process has it open, and
 // then there is a WAL file.
 bool is_immutable(const std::string& path) {
     if (::access((path + "-wal").c_str(), F_OK) == 0) return false;
-    const size_t slash = path.rfind('/');
-    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    return ::access(folder.c_str(), W_OK) != 0;
+    return ::access(folder_of(path).c_str(), W_OK) != 0;
 }
 
 // As in RFC 3986.
@@ -107,11 +112,23 @@ Connection::Connection(const std::string& path, Access access)
                   : "; the file and its folder must be writable"),
       sqlite_(loaded_sqlite()),
       handle_(nullptr, Close{&sqlite_}) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-        throw StoreError("STORE_IO", "the store \"" + path + "\" is a folder; give a file");
-    }
     const bool reads = access == Access::ReadOnly;
+    struct stat status {};
+    if (::stat(path.c_str(), &status) == 0) {
+        // SQLite would wait for the writer of a pipe.
+        if (!S_ISREG(status.st_mode)) {
+            throw StoreError("STORE_IO", "the store \"" + path + "\" is " +
+                                             (S_ISDIR(status.st_mode) ? "a folder" : "not a file") +
+                                             "; give a file");
+        }
+    } else if (reads) {
+        throw StoreError("STORE_IO",
+                         "the store \"" + path + "\" cannot be opened: " + std::strerror(errno));
+    } else if (::access(folder_of(path).c_str(), W_OK) != 0) {
+        throw StoreError("STORE_IO", ("the store \"" + path + "\" cannot be created: ")
+                                         .append(std::strerror(errno))
+                                         .append(advice_));
+    }
     const int flags = reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     const bool is_constant = reads && is_immutable(path);
     const std::string name = is_constant ? immutable_uri(path) : path;
@@ -145,9 +162,13 @@ void Connection::fail(int result, std::string_view what) const {
     message.append(what).append(": ").append(why != nullptr ? why : "?");
     const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
     const int system_error = handle_ != nullptr ? sqlite_.system_errno(handle_.get()) : 0;
-    if (reason == SQLITE_CANTOPEN && system_error != 0) {
+    if ((reason == SQLITE_CANTOPEN || reason == SQLITE_IOERR) && system_error != 0) {
         message.append(": ").append(std::strerror(system_error));
     }
+    if (reason == SQLITE_CORRUPT) {
+        message.append("; restore a copy of it, or save what is left: sqlite3 FILE .recover");
+    }
+    if (reason == SQLITE_IOERR && is_full(system_error)) throw StoreError("STORE_FULL", message);
     const bool lacks_descriptors = system_error == EMFILE || system_error == ENFILE;
     if (reason == SQLITE_READONLY || (reason == SQLITE_CANTOPEN && !lacks_descriptors)) {
         message.append(advice_);

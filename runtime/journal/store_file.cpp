@@ -518,10 +518,13 @@ void StoreFile::require_ended(int64_t session, TurnId turn) {
     const TurnRow found = require_turn(session, turn);
     // A host turn is complete after each patch.
     if (found.state_digest || found.kind == TurnKind::Host) return;
-    throw TurnError("TURN_NOT_ENDED",
-                    "turn " + std::to_string(turn) + " has not ended; " +
-                        (found.parent ? "the turn before it is " + std::to_string(*found.parent)
-                                      : std::string("no turn is before it; 0 is the beginning")));
+    const bool is_interrupted = found.status == TurnStatus::Interrupted;
+    throw TurnError(
+        "TURN_NOT_ENDED",
+        "turn " + std::to_string(turn) +
+            (is_interrupted ? " was interrupted; resume it, or go back: " : " has not ended; ") +
+            (found.parent ? "the turn before it is " + std::to_string(*found.parent)
+                          : std::string("no turn is before it; 0 is the beginning")));
 }
 
 void StoreFile::set_name(int64_t session, std::string_view name, TurnId turn) {

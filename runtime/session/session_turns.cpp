@@ -47,7 +47,10 @@ void Session::restore_from_journal() {
                     [this](journal::TurnKind kind) { return rest(kind); },
                     [this](const journal::StoreFailure& failure) {
                         const std::string message =
-                            failure.message + "; the session continues without being stored";
+                            failure.message +
+                            "; the session continues without being stored; to store it again, "
+                            "remove the cause, close the session and open it again: it continues "
+                            "from its last stored turn";
                         log(NAR_LOG_ERROR, message, failure.code);
                         warn(failure.code, message);
                     },

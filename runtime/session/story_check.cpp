@@ -12,6 +12,7 @@
 
 #include "base/bytes/utf8.hpp"
 #include "base/json/error.hpp"
+#include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/near_file.hpp"
 #include "base/near_name.hpp"

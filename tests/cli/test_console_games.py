@@ -91,6 +91,14 @@ def test_default_store_is_in_the_home_folder(play, tmp_path, data_home):
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)] == [0o700] * 2
 
 
+def test_session_commands_use_the_default_store(play, command):
+    game = play()
+    game("open", OPENED)
+    game.end()
+    assert command("session", "list").out.startswith("torch  1 turn")
+    command("replay", "--session", "torch").exits(0, out="1 turn; each ends in its stored state\n")
+
+
 def test_new_option_starts_another_game(play):
     play().end()
     game = play("--new")

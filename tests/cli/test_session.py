@@ -79,6 +79,16 @@ def test_prompt_after_going_back_starts_a_branch(play, session):
     session("go", "9").exits(2, "no turn 9")
 
 
+def test_turn_can_be_given_by_its_name(play, session):
+    play("I light the torch", "I pull the lever")
+    play(stdin=b"/undo\n/save the lit torch\n")
+    session("go", "2").exits(0)
+    session("go", "the lit torch").exits(0)
+    assert session("tree").out == "* 1 I light the torch [the lit torch]\n  2 I pull the lever\n"
+    session("state", "--at", "the lit touch").exits(2, "did you mean the lit torch?")
+    session("prune", "lever").exits(2, "no turn of the session evening is saved as lever")
+
+
 def test_again_adds_a_sibling_of_the_repeated_turn(command, tmp_path):
     story = command.story({"count": [{"plan": {"tools": [{"toolId": "c", "toolPath": "tools/count"}]}}]},
                           {"count": f"#!/bin/sh\necho >> {tmp_path}/runs\n"
@@ -114,6 +124,8 @@ def test_prune_removes_branches_permanently(play, session, tmp_path):
     with sqlite3.connect(tmp_path / "saves.db") as store:
         assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert store.execute("PRAGMA foreign_key_check").fetchall() == []
+    session("go", "0")
+    session("prune").exits(2, "the session is at its beginning, so all its turns would be removed")
 
 
 COUNTING = """#!/bin/sh
@@ -174,6 +186,7 @@ def test_interrupted_turn_is_resumed(command, counting, tmp_path):
     assert game.returncode == -signal.SIGKILL
     (tmp_path / "go").touch()
     assert command("session", "tree", *kept).out == "  1 both (interrupted)\n"
+    command("session", "go", *kept, "1").exits(2, "turn 1 was interrupted; resume it")
     command("play", "--story", counting, *kept, stdin=b"").shows('"both" was interrupted; /resume continues it')
     command("session", "resume", *kept).exits(0)
     assert runs(tmp_path) == {"a": 1, "b": 2, "c": 1}
@@ -286,6 +299,36 @@ def test_changed_story_of_a_game_is_reported(command, play):
     assert f"the game evening was played with the story {TORCH} until now" in ran.err
 
 
+def test_game_of_a_missing_story_is_named_when_a_new_one_begins(command, tmp_path):
+    story = command.story({"say": [{"plan": {"tools": []}}]})
+    store = ["--store", tmp_path / "saves.db"]
+    command("play", "--story", story, *store, "say").exits(0)
+    moved = story.rename(story.with_name("moved"))
+    ran = command("play", "--story", moved, *store, "say").exits(0)
+    assert f"the game {story.name} was played with the story {story}, which is not there any more" in ran.err
+    assert "--session " + story.name in ran.err
+
+
+def test_story_whose_name_is_not_utf8_is_not_stored(command, tmp_path):
+    story = command.story({"say": [{"plan": {"tools": []}}]}).rename(tmp_path / os.fsdecode(b"\xff"))
+    command("play", "--story", story, "--store", tmp_path / "saves.db", "say").exits(2, "is not UTF-8")
+
+
+def test_turns_that_are_not_stored_are_counted(command, tmp_path):
+    store = tmp_path / "saves.db"
+    story = command.story({"lose": [{"plan": {"tools": [{"toolId": "t", "toolPath": "tools/lose"}]}}]},
+                          {"lose": f"#!/bin/sh\nrm -f {store}\n"
+                                   """echo '{"version":"0","type":"done","ok":true}'\n"""})
+    command("play", "--story", story, "--store", store, "--session", "s", "lose", "lose").exits(
+        1, "the last 2 turns are not stored")
+
+
+def test_pipe_is_not_a_store(session, play, tmp_path):
+    os.mkfifo(tmp_path / "saves.db")
+    session("list").exits(2, "saves.db\" is not a file")
+    play("I light the torch").exits(2, "saves.db\" is not a file")
+
+
 def test_empty_list_of_tools_is_refused(play, session):
     play("I light the torch")
     session("again", "--tools", " , ").exits(2, "contains no toolId")
@@ -313,6 +356,12 @@ def test_unwritable_store_is_refused(play, user, tmp_path, read_only):
                "I light the torch")
     assert ran.returncode == 2
     assert "saves.db" in ran.stderr and "the file and its folder must be writable" in ran.stderr
+
+
+def test_new_store_in_a_read_only_folder_says_why(user, tmp_path):
+    tmp_path.chmod(0o500)
+    ran = user("play", "--story", TORCH, "--store", tmp_path / "saves.db", "I light the torch")
+    assert ran.returncode == 2 and "cannot be created: Permission denied" in ran.stderr, ran
 
 
 def test_store_on_a_read_only_medium_is_readable(play, user, tmp_path):

@@ -31,7 +31,7 @@ void add_plugin(Command application);
 struct StoredPrompt {
     std::string store;
     std::string session;
-    std::optional<std::uint32_t> turn;
+    std::optional<std::uint64_t> turn;
 };
 // Plays the prompt again from the end of the preceding turn; otherwise behaves as play(). With
 // `tools` ("a,b"), only these tools run again.

@@ -48,6 +48,15 @@ int report_write_error(int error) {
     return kExitFailure;
 }
 
+// Returns false if a part of the game is not in its store.
+bool report_lost_turns(const Game& game) {
+    if (game.lost_turns() == 0) return true;
+    complain(fmt::format("the last {} not stored; the game continues from the turn before",
+                         game.lost_turns() == 1 ? std::string("turn is")
+                                                : fmt::format("{} turns are", game.lost_turns())));
+    return false;
+}
+
 int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool is_verbose) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
@@ -60,7 +69,8 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool
     if (!all_completed && !is_verbose) {
         complain("not every turn succeeded; --verbose shows the reasons");
     }
-    return all_completed ? kExitSuccess : kExitFailure;
+    const bool is_stored = report_lost_turns(game);
+    return all_completed && is_stored ? kExitSuccess : kExitFailure;
 }
 
 // Completes commands and choices.
@@ -160,6 +170,13 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
         if (!file) return false;
         options.store = *file;
     }
+    if (json::ill_formed_utf8(options.story)) {
+        why = fmt::format(
+            "the name of the story's folder {} is not UTF-8, so the game could not be continued; "
+            "rename the folder",
+            display_path(options.story));
+        return false;
+    }
     if (options.session.empty()) {
         options.session_was_chosen = true;
         if (!options.is_new) {
@@ -173,6 +190,15 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
             } catch (const Error& error) {
                 if (error.code() != "STORE_LOCKED") throw;
                 options.played_elsewhere = options.session;
+            }
+        }
+        if (!options.is_new && options.played_elsewhere.empty()) {
+            if (const auto moved = story::game_of_missing_story(options.store)) {
+                complain(fmt::format(
+                    "a new game begins; the game {} was played with the story {}, which is not "
+                    "there any more: if it is this one, continue it with --session {}",
+                    printable(moved->session), display_path(moved->story),
+                    printable(moved->session)));
             }
         }
         options.must_be_new = true;
@@ -221,6 +247,10 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
+    if (json::ill_formed_utf8(options.session)) {
+        throw Refused(fmt::format("the name after --session, \"{}\", is not UTF-8",
+                                  printable(options.session)));
+    }
     const bool is_saved = !options.store.empty() || !options.session.empty();
     if (options.no_store && (is_saved || options.is_new)) {
         throw Refused(fmt::format("--no-store contradicts {}; give one of them",
@@ -246,10 +276,13 @@ int play(PlayOptions options) {
         if (!game) game.emplace(options);
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
-    return options.prompts.empty()
-               ? play_lines(*game, options.no_store ? "" : story::history_name(options.story),
-                            options.is_verbose)
-               : play_given_prompts(*game, options.prompts, options.is_verbose);
+    if (!options.prompts.empty()) {
+        return play_given_prompts(*game, options.prompts, options.is_verbose);
+    }
+    const int status = play_lines(*game, options.no_store ? "" : story::history_name(options.story),
+                                  options.is_verbose);
+    report_lost_turns(*game);
+    return status;
 }
 
 }  // namespace
@@ -277,9 +310,13 @@ PlayOptions options_of(const StoredPrompt& prompt) {
         is_known = true;
     }
     if (!is_known || options.story.empty()) {
-        throw Refused(fmt::format("the store {} has no session {}{}", display_path(prompt.store),
-                                  printable(json::quoted(prompt.session)),
-                                  is_known ? " of a story" : ""));
+        const std::string store = display_path(prompt.store);
+        const std::string session = printable(json::quoted(prompt.session));
+        throw Refused(
+            is_known ? fmt::format("the session {} in the store {} was not played with a story, so "
+                                   "this command cannot play it",
+                                   session, store)
+                     : fmt::format("the store {} has no session {}", store, session));
     }
     return options;
 }
@@ -364,8 +401,9 @@ void add_play(Command application) {
         "effect at the next prompt. A number selects one of the choices\n"
         "shown last. Ctrl-D or /quit ends the game; /help lists the commands.\nExit status "
         "with "
-        "prompts: 0 all turns succeeded, 1 a turn ended in the fallback,\n2 the story was refused, "
-        "130 after Ctrl-C.\nExample:\n  narratoria play --story examples/stories/torch \"I light "
+        "prompts: 0 all turns succeeded, 1 a turn ended in the fallback or was not stored,\n"
+        "2 the story was refused, 130 after Ctrl-C.\nExample:\n  narratoria play --story "
+        "examples/stories/torch \"I light "
         "the torch and examine the door\"");
     command.action([options] { return play(*options); });
 }

@@ -12,6 +12,7 @@
 #include "commands/plugin_command.hpp"
 #include "commands/templates.hpp"
 #include "display.hpp"
+#include "io/file.hpp"
 #include "io/message.hpp"
 
 namespace narratoria::command {

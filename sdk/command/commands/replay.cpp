@@ -11,12 +11,14 @@
 #include "commands/command.hpp"
 #include "display.hpp"
 #include "engine/drive.hpp"
+#include "io/faults.hpp"
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/engine.hpp"
 #include "narratoria/store.hpp"
+#include "story/saved_games.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -71,16 +73,20 @@ int replay_turns(Engine& engine, Session& session, const json::Value& turns) {
 int replay(const Options& options) {
     require_standard_output("the comparison");
     interruption::record_first();
+    std::string story;
     try {
         const Store store(options.store);
         const json::Document read = json::read(store.turns(options.session));
-        const std::string story = story_of(store, options.session);
+        story = story_of(store, options.session);
         Engine engine({.output_mode = NAR_OUTPUT_NONE});
         Session session(
             engine,
             {.id = options.session, .story = story, .store = options.store, .replays = true});
         return replay_turns(engine, session, *json::member(read, "turns"));
     } catch (const Error& error) {
+        if (error.code() == "STORY") {
+            refuse_document(error, display_path(story), "story", "nothing was replayed");
+        }
         throw Refused(printable(error.message()));
     }
 }
@@ -91,10 +97,7 @@ void add_replay(Command application) {
     Command command =
         application.subcommand("replay", "Replay a stored session and compare its states");
     auto options = std::make_shared<Options>();
-    command.option("--store", options->store, "The file that stores the sessions")
-        .type_name("FILE")
-        .required()
-        .not_empty();
+    story::add_store(command, options->store);
     command.option("--session", options->session, "The session's name")
         .type_name("NAME")
         .required()
@@ -106,7 +109,10 @@ void add_replay(Command application) {
         "Exit status: 0 if each turn ends in its stored state, 1 if not, 2 if the session\n"
         "cannot be read.\n"
         "Example:\n  narratoria replay --store saves.db --session evening");
-    command.action([options] { return replay(*options); });
+    command.action([options] {
+        story::find_store(options->store);
+        return replay(*options);
+    });
 }
 
 }  // namespace narratoria::command

@@ -19,6 +19,8 @@
 #include "json.hpp"
 #include "narratoria/session.h"
 #include "narratoria/store.hpp"
+#include "story/player_input.hpp"
+#include "story/saved_games.hpp"
 #include "story/turn_tree.hpp"
 #include "story_text.hpp"
 
@@ -28,7 +30,7 @@ namespace {
 struct Options {
     std::string store;
     std::string session;
-    std::optional<std::uint32_t> turn;
+    std::string turn;  // a number or a name
     std::string tools;
     bool repeats = false;
     bool as_json = false;
@@ -48,10 +50,26 @@ std::string_view word(std::uint64_t count, std::string_view one, std::string_vie
     return count == 1 ? one : many;
 }
 
+// The number of the turn that the player named; 0: the beginning. Nothing if none was named. Throws
+// Refused if there is no turn of this name.
+std::optional<std::uint64_t> turn_in(const Options& options) {
+    if (options.turn.empty()) return std::nullopt;
+    if (const auto number = story::number_in(options.turn)) return *number;
+    const Text text = read_store([&] { return Store(options.store).turns(options.session); });
+    const story::TurnTree turns(text);
+    if (const json::Value* const turn = turns.find(options.turn)) return json::count(*turn, "id");
+    const std::string near = similar_name(options.turn, turns.names());
+    throw Refused(fmt::format("no turn of the session {} is saved as {}; {}",
+                              printable(options.session), printable(options.turn),
+                              near.empty() ? "give the number of a turn, as `session tree` shows it"
+                                           : fmt::format("did you mean {}?", printable(near))));
+}
+
 // Turn numbers begin at 1, so 0 means the beginning.
-std::uint64_t turn_number(const std::optional<std::uint32_t>& given) {
-    if (!given) return NAR_TURN_CURRENT;
-    return *given == 0 ? NAR_TURN_BEGINNING : *given;
+std::uint64_t turn_number(const Options& options) {
+    const std::optional<std::uint64_t> turn = turn_in(options);
+    if (!turn) return NAR_TURN_CURRENT;
+    return *turn == 0 ? NAR_TURN_BEGINNING : *turn;
 }
 
 int list(const Options& options) {
@@ -116,14 +134,14 @@ int tree(const Options& options) {
 int state(const Options& options) {
     require_standard_output("the state");
     const Text text = read_store(
-        [&] { return Store(options.store).state(options.session, turn_number(options.turn)); });
+        [&] { return Store(options.store).state(options.session, turn_number(options)); });
     print_output(std::string(text.view()) + "\n", "the state");
     return kExitSuccess;
 }
 
 int go(const Options& options) {
     try {
-        Store(options.store).go_to(options.session, turn_number(options.turn));
+        Store(options.store).go_to(options.session, turn_number(options));
     } catch (const Error& error) {
         throw Refused(printable(error.message()));
     }
@@ -132,12 +150,19 @@ int go(const Options& options) {
 
 int prune(const Options& options) {
     require_standard_output("the number of turns");
-    if (options.turn == 0u)
-        throw Refused("turn 0 is the beginning of the session and cannot be removed");
+    const std::optional<std::uint64_t> turn = turn_in(options);
+    if (turn == 0u) throw Refused("turn 0 is the beginning of the session and cannot be removed");
+    if (!turn) {
+        const Text text = read_store([&] { return Store(options.store).turns(options.session); });
+        if (story::TurnTree(text).current() == 0) {
+            throw Refused(
+                "the session is at its beginning, so all its turns would be removed; name a turn, "
+                "which is removed with those that follow it");
+        }
+    }
     try {
         const std::uint64_t removed =
-            Store(options.store)
-                .prune(options.session, options.turn ? *options.turn : NAR_TURN_CURRENT);
+            Store(options.store).prune(options.session, turn.value_or(NAR_TURN_CURRENT));
         print_output(fmt::format("removed {} {}\n", removed, word(removed, "turn", "turns")),
                      "the number of turns");
     } catch (const Error& error) {
@@ -147,22 +172,22 @@ int prune(const Options& options) {
 }
 
 int again(const Options& options) {
-    return play_again({options.store, options.session, options.turn}, options.tools);
+    return play_again({options.store, options.session, turn_in(options)}, options.tools);
 }
 
 int resume(const Options& options) {
-    return resume_prompt({options.store, options.session, options.turn},
+    return resume_prompt({options.store, options.session, turn_in(options)},
                          options.repeats ? NAR_RESUME_REPEATS : 0);
 }
 
 Command add(Command group, const std::string& name, const std::string& description,
             std::shared_ptr<Options> options, int (*act)(const Options&)) {
     Command command = group.subcommand(name, description);
-    command.option("--store", options->store, "The file that stores the sessions")
-        .type_name("FILE")
-        .required()
-        .not_empty();
-    command.action([options, act] { return act(*options); });
+    story::add_store(command, options->store);
+    command.action([options, act] {
+        story::find_store(options->store);
+        return act(*options);
+    });
     return command;
 }
 
@@ -172,9 +197,12 @@ void add_session(Command application) {
     Command group = application.group(
         "session", "Show the sessions in a store, undo turns and play them again");
     group.footer(
-        "play --store FILE --session NAME stores a session. Exit status: 0, or 2 if the store, "
-        "the\n"
-        "session or the turn cannot be read.\n"
+        "A TURN is the number of a turn, or its name (/save). Exit status: 0, or 2 if the store, "
+        "the "
+        "session\n"
+        "or the turn cannot be read; again and resume also 1 if the turn did not succeed, 130 "
+        "after "
+        "Ctrl-C.\n"
         "Example:\n  narratoria session tree --store saves.db --session evening");
     auto options = std::make_shared<Options>();
     auto name_session = [&](Command command) {

@@ -9,6 +9,7 @@
 #include "commands/command.hpp"
 #include "commands/templates.hpp"
 #include "display.hpp"
+#include "io/file.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
 #include "output.hpp"

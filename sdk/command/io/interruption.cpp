@@ -40,6 +40,10 @@ void on_end(int signal) {
         if (signal != SIGINT) first_signal.store(signal);
     } else if (!is_first || action.load() == SignalAction::Exit) {
         show_cursor();
+        if (action.load() == SignalAction::Cancel && signal == SIGINT) {
+            constexpr char kEnded[] = "\nended by a second Ctrl-C\n";
+            static_cast<void>(!write(STDERR_FILENO, kEnded, sizeof kEnded - 1));
+        }
         forget_replacements_in_signal();
         _exit(kExitSignal + signal);
     }

@@ -141,6 +141,7 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     Outcome outcome = Outcome::Cancelled;
     submit([&](Turn turn) {
         outcome = turn.outcome();
+        if (is_saved() && !turn.is_durable()) ++lost_turns_;
         const json::Document choices = json::read(turn.choices());
         choices_ = json::texts(&choices);
         if (!has_console_) write_narrative(turn.narrative());
@@ -171,8 +172,9 @@ void Game::write_title(std::string_view title) {
 void Game::load_current_turn(const TurnTree& turns) {
     const json::Value* const turn = turns.find(turns.current());
     turn_ = turns.current();
-    turn_heading_ = turn != nullptr ? fmt::format("turn {}: {}", turn_, heading(*turn))
-                                    : std::string("the beginning");
+    turn_heading_ = turn != nullptr
+                        ? fmt::format("turn {}: {}{}", turn_, heading(*turn), status_of(*turn))
+                        : std::string("the beginning");
     const std::vector<const json::Value*> prompts = turns.prompts();
     if (prompts.empty()) return load_opening();
     narrative_ = json::text(*prompts.back(), "narrative");

@@ -69,6 +69,23 @@ std::optional<std::string> games_file(std::string& why) {
     return folder + "/games.db";
 }
 
+void add_store(Command command, std::string& store) {
+    command
+        .option("--store", store,
+                "The file that stores the sessions (default: narratoria/games.db in the user's "
+                "data folder)")
+        .type_name("FILE")
+        .not_empty();
+}
+
+void find_store(std::string& store) {
+    if (!store.empty()) return;
+    std::string why;
+    const std::optional<std::string> file = games_file(why);
+    if (!file) throw Refused(why);
+    store = *file;
+}
+
 std::string display_path_below_home(const std::string& path) {
     const auto home = folder_of_variable("HOME");
     const bool is_below = home && *home != "/" && path.starts_with(*home + "/");
@@ -96,6 +113,22 @@ std::optional<std::string> last_game(const std::string& store, const std::string
         if (time < last_time) continue;
         last = json::text(session, "id");
         last_time = time;
+    }
+    return last;
+}
+
+std::optional<MovedGame> game_of_missing_story(const std::string& store) {
+    const json::Document sessions = sessions_of(store);
+    std::optional<MovedGame> last;
+    std::string last_created;
+    for (const json::Value& session : sessions.GetArray()) {
+        const std::string story(json::text(*json::member(session, "about"), "story"));
+        const std::string created(json::text(session, "created"));
+        struct stat status {};
+        const bool is_missing = !story.empty() && stat(story.c_str(), &status) != 0;
+        if (!is_missing || json::count(session, "turns") == 0 || created < last_created) continue;
+        last = {std::string(json::text(session, "id")), story};
+        last_created = created;
     }
     return last;
 }

@@ -6,11 +6,18 @@
 #include <optional>
 #include <string>
 
+#include "arguments/command_line.hpp"
+
 namespace narratoria::command::story {
 
 // $XDG_DATA_HOME/narratoria/games.db; the default of the variable is ~/.local/share. Creates the
 // folder. Nothing, with the reason in `why`, if that fails.
 std::optional<std::string> games_file(std::string& why);
+
+// The option --store of a command that uses an existing store; find_store() sets the default,
+// games_file(). Throws Refused if that fails.
+void add_store(Command command, std::string& store);
+void find_store(std::string& store);
 
 // The path for messages: a path below the home folder begins with "~".
 std::string display_path_below_home(const std::string& path);
@@ -19,6 +26,13 @@ std::string display_path_below_home(const std::string& path);
 // `project`: its folder, or empty. Throws Error if the store cannot be read.
 std::optional<std::string> last_game(const std::string& store, const std::string& story,
                                      const std::string& project);
+
+// The most recent session whose story's folder does not exist any more: it may have been moved.
+struct MovedGame {
+    std::string session;
+    std::string story;
+};
+std::optional<MovedGame> game_of_missing_story(const std::string& store);
 
 // The folder of the story that a session was played with, if it is a different one; otherwise
 // empty. Throws Error if the store cannot be read.

@@ -61,8 +61,17 @@ void again(Game& game, const std::string& argument) {
 }
 
 void resume(Game& game, const std::string& argument) {
-    if (!argument.empty() && argument != "repeat") throw Refused("Usage: /resume [repeat]");
-    game.resume(NAR_TURN_CURRENT, argument.empty() ? 0 : NAR_RESUME_REPEATS);
+    const std::size_t space = argument.find(' ');
+    const std::optional<std::uint64_t> turn = number_in(argument.substr(0, space));
+    std::string_view rest = argument;
+    if (turn) rest = space == argument.npos ? "" : trimmed(rest.substr(space));
+    if (!rest.empty() && rest != "repeat") throw Refused("Usage: /resume [TURN] [repeat]");
+    try {
+        game.resume(turn.value_or(NAR_TURN_CURRENT), rest.empty() ? 0 : NAR_RESUME_REPEATS);
+    } catch (const Error& error) {
+        if (error.code() != "NOT_REPEATABLE") throw;
+        throw Refused(std::string(error.message()) + " (/resume repeat runs it again)");
+    }
 }
 
 void edit(Game& game, const std::string& text) {
@@ -117,7 +126,7 @@ constexpr SlashCommand kCommands[] = {
      "plays the last prompt again, for a different answer; with\n"
      "IDs, only runs these tools and their dependents again",
      again},
-    {"/resume", "",
+    {"/resume", "[TURN]",
      "resumes an interrupted prompt; \"/resume repeat\" also runs\n"
      "tools that are not repeatable",
      resume},
@@ -158,6 +167,7 @@ void execute_slash_command(Game& game, std::string_view line) {
     const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view word = line.substr(0, end);
     if (word.starts_with("//")) return say(game, std::string(line.substr(1)));
+    if (word == "/quit") return game.remark("Usage: /quit");
     if (word == "/help") return game.write(fmt::format("\n{}", help()));
     const auto* const command =
         std::find_if(std::begin(kCommands), std::end(kCommands),
