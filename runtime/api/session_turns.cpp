@@ -83,11 +83,7 @@ nar_status nar_session_read_turns(nar_session* session, nar_text** json, nar_err
 
 nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
-        if (turn == NAR_TURN_CURRENT) {
-            return refuse_argument(error,
-                                   "turn must not be NAR_TURN_CURRENT (0): the session is already "
-                                   "there; use NAR_TURN_BEGINNING for the beginning");
-        }
+        if (turn == NAR_TURN_CURRENT) return refuse_current_turn(error);
         its.go_to(turn_of(turn, its.journal()->current()));
         return NAR_OK;
     });

@@ -108,6 +108,9 @@ nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn, n
 }
 
 nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error* error) {
+    if (turn == NAR_TURN_CURRENT) {
+        return guarded(error, [&] { return refuse_current_turn(error); });
+    }
     return change_session(store, session, error,
                           [&](journal::StoreFile& file, const journal::SessionRow& row) {
                               const auto at = turn_of(turn, row.current);

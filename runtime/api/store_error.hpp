@@ -24,6 +24,12 @@ inline std::optional<journal::TurnId> turn_of(uint64_t given,
     return static_cast<journal::TurnId>(given);
 }
 
+inline nar_status refuse_current_turn(nar_error* error) {
+    return refuse_argument(error,
+                           "turn must not be NAR_TURN_CURRENT (0): the session is already there; "
+                           "use NAR_TURN_BEGINNING for the beginning");
+}
+
 inline nar_status refuse_replay(nar_error* error) {
     return fail(error, NAR_UNSUPPORTED, "REPLAY",
                 "the session only replays the turns of its store; create one without `replays` to "

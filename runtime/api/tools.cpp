@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/barrier.hpp"
+#include "api/text.hpp"
 #include "narratoria/limits.h"
 #include "process/given_limits.hpp"
 
@@ -64,14 +65,6 @@ std::string fault_of(const nar_tool_registration& given) {
     return {};
 }
 
-nar_status give_text(nar_text** place, nar_error* error, std::string text) {
-    if (place == nullptr) return refuse_argument(error, "the text pointer must not be NULL");
-    auto made = std::make_unique<nar_text>();
-    made->text = std::move(text);
-    *place = made.release();
-    return NAR_OK;
-}
-
 }  // namespace
 
 extern "C" {
@@ -109,15 +102,17 @@ nar_status nar_session_tools_remove(nar_session* session, nar_str name, nar_erro
 nar_status nar_session_tools_find(nar_session* session, nar_str name, nar_text** json,
                                   nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
-        std::string text;
-        std::string why;
-        switch (its.tools().find(view(name), text, why)) {
-            case SessionTools::Found::Yes: break;
-            case SessionTools::Found::No: return fail(error, NAR_NOT_FOUND, "TOOL_NOT_FOUND", why);
-            case SessionTools::Found::Ambiguous:
-                return fail(error, NAR_INVALID_ARGUMENT, "TOOL_AMBIGUOUS", why);
-        }
-        return give_text(json, error, std::move(text));
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            std::string why;
+            switch (its.tools().find(view(name), text, why)) {
+                case SessionTools::Found::Yes: break;
+                case SessionTools::Found::No:
+                    return fail(error, NAR_NOT_FOUND, "TOOL_NOT_FOUND", why);
+                case SessionTools::Found::Ambiguous:
+                    return fail(error, NAR_INVALID_ARGUMENT, "TOOL_AMBIGUOUS", why);
+            }
+            return NAR_OK;
+        });
     });
 }
 
@@ -127,18 +122,20 @@ nar_status nar_session_tools_for_models(nar_session* session, uint32_t form, nar
         if (form != NAR_TOOLS_OPENAI && form != NAR_TOOLS_MCP) {
             return refuse_argument(error, "the form must be NAR_TOOLS_OPENAI or NAR_TOOLS_MCP");
         }
-        std::string text;
-        its.tools().list_for_models(
-            form == NAR_TOOLS_MCP ? tool::ModelForm::Mcp : tool::ModelForm::Openai, text);
-        return give_text(json, error, std::move(text));
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            its.tools().list_for_models(
+                form == NAR_TOOLS_MCP ? tool::ModelForm::Mcp : tool::ModelForm::Openai, text);
+            return NAR_OK;
+        });
     });
 }
 
 nar_status nar_session_tools_list(nar_session* session, nar_text** json, nar_error* error) {
     return on_session(session, error, [&](session::Session& its) -> nar_status {
-        std::string text;
-        its.tools().list(text);
-        return give_text(json, error, std::move(text));
+        return give_text(json, error, [&](std::string& text) -> nar_status {
+            its.tools().list(text);
+            return NAR_OK;
+        });
     });
 }
 

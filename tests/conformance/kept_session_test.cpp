@@ -436,13 +436,18 @@ TEST_F(Branches, GoToRestoresEachTurnExactly) {
 TEST_F(Branches, GoToTheCurrentTurnIsRefusedAndNamesTheBeginning) {
     open();
     play("adds");
-    try {
-        stage->session.go_to(NAR_TURN_CURRENT);
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
-        EXPECT_THAT(error.what(), HasSubstr("NAR_TURN_BEGINNING"));
-    }
+    const auto expect_refused = [](const auto& go_to) {
+        try {
+            go_to();
+            FAIL();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), NAR_INVALID_ARGUMENT);
+            EXPECT_THAT(error.what(), HasSubstr("NAR_TURN_BEGINNING"));
+        }
+    };
+    expect_refused([&] { stage->session.go_to(NAR_TURN_CURRENT); });
+    stage.reset();
+    expect_refused([&] { store.go_to("s", NAR_TURN_CURRENT); });
 }
 
 TEST_F(Branches, NextTurnAfterGoToIsASibling) {

@@ -63,7 +63,8 @@ NAR_API nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t
 
 /* Sets the turn from which a session that is not being played continues. Nothing is removed: the
  * next turn starts a new branch. Errors: those of nar_store_read_state, and STORE_LOCKED while the
- * session is being played (call nar_session_go_to then). [thread-safe] */
+ * session is being played (call nar_session_go_to then). NAR_TURN_CURRENT is refused.
+ * [thread-safe] */
 NAR_API nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_error *error);
 
 /* Names a turn, even while the session is being played. A name belongs to one turn of a session: if
