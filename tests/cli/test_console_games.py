@@ -203,6 +203,12 @@ def test_edit_plays_another_prompt_on_a_branch(played, kept):
     assert kept()[2] == (1, "Leave")
 
 
+def test_edit_refuses_a_number_that_is_no_choice(played, kept):
+    assert "The choices are 1 to 2" in played("/edit 77", "1 to 2")
+    assert EXAMINED in played("/undo", EXAMINED), "nothing was undone before"
+    assert len(kept()) == 2
+
+
 def test_edit_without_text_shows_the_last_prompt(played, kept):
     played("/edit", "Usage: /edit TEXT, instead of: Open")
     assert len(kept()) == 2

@@ -126,9 +126,7 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
         const bool is_command = line.starts_with('/');
         std::optional<std::string> prompt = is_command ? line : game.to_prompt(line);
         if (!prompt && asks) {
-            const std::size_t count = game.choices().size();
-            game.remark(count == 1 ? std::string("There is one choice: 1")
-                                   : fmt::format("The choices are 1 to {}", count));
+            game.remark(game.choice_range());
             continue;
         }
         if (!prompt) prompt = line;

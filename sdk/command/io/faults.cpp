@@ -28,7 +28,8 @@ std::vector<std::string> fault_lines(const json::Value& faults, const std::strin
                 line += fmt::format(":{}", column);
             }
         }
-        line += json::text(fault, "level") == "warning" ? ": warning: " : ": ";
+        if (!line.empty()) line += ": ";
+        if (json::text(fault, "level") == "warning") line += "warning: ";
         // No pointer for a fault of the whole file, or of a script.
         if (number > 0 && !own_file.ends_with(".nuwa")) {
             line += (pointer.empty() ? "(root)" : printable(pointer)) + ": ";

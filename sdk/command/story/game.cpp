@@ -125,6 +125,11 @@ std::optional<std::string> Game::to_prompt(const std::string& line) const {
     return choices_[*number - 1];
 }
 
+std::string Game::choice_range() const {
+    return choices_.size() == 1 ? std::string("There is one choice: 1")
+                                : fmt::format("The choices are 1 to {}", choices_.size());
+}
+
 Outcome Game::turn(const std::string& prompt) {
     return play([&](auto ended) { session_->prompt(prompt, ended); });
 }

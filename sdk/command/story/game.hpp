@@ -76,6 +76,8 @@ public:
     // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
     // Nothing if there is no choice with this number.
     std::optional<std::string> to_prompt(const std::string& line) const;
+    // "The choices are 1 to 3", for a number that is none of them.
+    std::string choice_range() const;
     const std::vector<std::string>& choices() const noexcept { return choices_; }
 
     Outcome turn(const std::string& prompt);

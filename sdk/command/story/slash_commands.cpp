@@ -78,9 +78,16 @@ void edit(Game& game, const std::string& text) {
     const Prompt last = last_prompt(game);
     if (text.empty()) throw Refused("Usage: /edit TEXT, instead of: " + last.text);
     if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
+    const std::uint64_t current = game.turns().current();
     game.go_to(last.before);
     // A number selects one of the choices that were shown before the last prompt.
-    say(game, game.to_prompt(text).value_or(text));
+    const std::optional<std::string> prompt = game.to_prompt(text);
+    if (!prompt) {
+        const std::string range = game.choice_range();
+        game.go_to(current);
+        throw Refused(range);
+    }
+    say(game, *prompt);
 }
 
 void show_branches(Game& game, const std::string&) {
