@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in a store."""
 
+import asyncio
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -73,6 +76,64 @@ def test_undo_and_branches(path):
         assert session.state["last"] == "two"
         with pytest.raises(narratoria.NotFoundError, match="no turn 9"):
             session.go_to(9)
+
+
+NEXT_CALLS = pytest.mark.parametrize(
+    "call", [lambda s: s.undo(), lambda s: s.go_to(1), lambda s: s.again(1)]
+)
+
+
+@NEXT_CALLS
+def test_interrupt_in_narrator_leaves_turns_usable(path, call):
+    def narrate(request):
+        if request.prompt.text == "stop":
+            raise KeyboardInterrupt
+        return "told"
+
+    with narratoria.Session(store=path, id="s", narrator=narrate) as session:
+        session.play("one")
+        with pytest.raises(KeyboardInterrupt):
+            session.play("stop")
+        call(session)
+        assert [turn.status for turn in session.turns][:2] == ["completed", "cancelled"]
+
+
+@NEXT_CALLS
+def test_ctrl_c_in_tool_leaves_turns_usable(path, call):
+    def narrate(request):
+        if request.prompt.text == "one":
+            return "told"
+        return {"requestId": "p", "tools": [{"toolId": "t", "toolPath": "interrupt"}]}
+
+    def interrupt(context: narratoria.Context) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        deadline = time.monotonic() + 60
+        while not context.is_cancelled and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    with narratoria.Session(store=path, id="s", narrator=narrate, tools=[interrupt]) as session:
+        session.play("one")
+        with pytest.raises(KeyboardInterrupt):
+            session.play("stop")
+        call(session)
+        assert [turn.status for turn in session.turns][:2] == ["completed", "cancelled"]
+
+
+async def test_cancelled_task_leaves_turns_usable(path):
+    asked = asyncio.Event()
+
+    async def narrate(request):
+        asked.set()
+        await asyncio.sleep(600)
+
+    async with narratoria.aio.Session(store=path, id="s", narrator=narrate) as session:
+        playing = asyncio.create_task(session.play("go"))
+        await asked.wait()
+        playing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await playing
+        session.go_to(0)
+        assert [turn.status for turn in session.turns] == ["cancelled"]
 
 
 def counting(path):

@@ -44,6 +44,9 @@ class SessionBase:
         """Called after a submission, an event or the end of a task, which may give the engine
         work."""
 
+    def _end_cancelled(self) -> None:
+        """Waits for the end of calls that were cancelled and still end in the background."""
+
     def _use(self) -> CoreSession:
         """Returns the compiled session after a check that the caller may use it. On a tool's thread
         it returns a proxy that runs each call on the session's own thread."""

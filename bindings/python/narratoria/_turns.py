@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import narratoria
 from narratoria._checks import whole_number
+from narratoria._core import Session as CoreSession
 from narratoria._session_base import SessionBase
 from narratoria.errors import NotFoundError
 
@@ -96,7 +97,13 @@ class Turns(SessionBase):
         """
         from narratoria.store import turn_number
 
-        self._use().go_to(turn_number(turn))
+        self._engine_between_turns().go_to(turn_number(turn))
+
+    def _engine_between_turns(self) -> CoreSession:
+        core = self._use()
+        if core is self._core:
+            self._end_cancelled()
+        return core
 
     def undo(self, turns: int = 1) -> None:
         """Goes to the end of the turn before the last one, or further back.
@@ -122,7 +129,7 @@ class Turns(SessionBase):
         <State {'inventory': {'torch': {'lit': True}}}>
         """
         left = whole_number("turns", turns, 1, 0x7FFF_FFFF_FFFF_FFFF)
-        stored = self._use().turns()
+        stored = self._engine_between_turns().turns()
         by_id = {turn["id"]: turn for turn in stored["turns"]}
         at: int | None = stored["current"]
         while left > 0:

@@ -646,7 +646,11 @@ class Session(Registry):
             await future
         except asyncio.CancelledError:
             if not ticket.is_done and not core.is_closed:
+                # on_end sets this one, because the task's cancellation has cancelled the other.
+                future = asyncio.get_running_loop().create_future()
                 core.cancel()
                 self._turn()
+                # Most calls end within this time, and then the caller can undo the turn.
+                await asyncio.wait([future], timeout=INTERRUPT_GRACE_S)
             raise
         return ticket

@@ -252,6 +252,8 @@ class Session(Registry):
     def _prepare(self) -> None:
         self._private: _private_loop.PrivateLoop | None = None
         self._already_waited_for: set[asyncio.Task[None]] = set()
+        # The last call that an exception has cancelled.
+        self._cancelled_ticket: _core.Ticket | None = None
 
     def play(self, prompt: str) -> Turn:
         """Submits a prompt of the player and returns the outcome.
@@ -337,6 +339,7 @@ class Session(Registry):
 
     def _play_turn(self, submit: Callable[[], _core.Ticket]) -> Turn:
         self._refuse_inside()
+        self._end_cancelled()
         before = self._core.latest_asset()
         self._reset_turn_faults()
         ticket = self._wait(submit)
@@ -546,12 +549,20 @@ class Session(Registry):
                         core.wait(ticket)
                 self._settle()
             except BaseException:
+                self._cancelled_ticket = ticket
                 self._give_up()
                 raise
         finally:
             if is_held:
                 core.end_use()
         return ticket
+
+    def _end_cancelled(self) -> None:
+        # Earlier calls have ended when the last one has: the engine runs them one after another.
+        ticket = self._cancelled_ticket
+        if ticket is not None and not ticket.is_done:
+            self._wait(lambda: ticket)
+        self._cancelled_ticket = None
 
     def _give_up(self) -> None:
         # Called for an exception, usually Ctrl-C. Cancels the work; it ends in the background.
