@@ -346,7 +346,7 @@ def test_large_turn_is_cut(tmp_path):
     assert "… 900 more choices" in check(text).text and "… 980 more assets" in check(text).text
 
 
-def stored(turns, current):
+def stored(turns, current, names=()):
     return StoredTurns(
         {
             "current": current,
@@ -357,7 +357,8 @@ def stored(turns, current):
                     "kind": "prompt",
                     "prompt": prompt,
                     "status": "completed",
-                    **dict.fromkeys(("durable", "began", "ended", "narrative", "choices", "names")),
+                    **dict.fromkeys(("durable", "began", "ended", "narrative", "choices")),
+                    "names": list(names),
                     "stateHash": None,
                 }
                 for number, parent, prompt in turns
@@ -366,25 +367,45 @@ def stored(turns, current):
     )
 
 
-def test_fork_of_turns_is_indented_and_current_turn_marked():
-    turns = stored([(1, None, "a"), (2, 1, "b"), (3, 1, "c"), (4, 3, "d")], 4)
-    text = turns._repr_html_()
-    ElementTree.fromstring(text)
-    lines = [
-        (line.get("style"), "".join(line.itertext()), line.find("b") is not None)
+@pytest.mark.parametrize(
+    "turns, current, lines",
+    [
+        (
+            [(1, None, "a"), (2, 1, "b"), (3, 2, "c"), (4, 1, "d"), (5, 4, "e")],
+            5,
+            ["1 a", "├─ 2 b", "│  3 c", "4 d", "*5 e"],
+        ),
+        (
+            [(1, None, "a"), (2, 1, "b"), (3, 2, "c"), (4, 1, "d"), (5, 4, "e")],
+            2,
+            ["1 a", "├─ 4 d", "│  5 e", "*2 b", "3 c"],
+        ),
+        (
+            [(1, None, "a"), (2, None, "b"), (3, None, "c"), (4, 1, "d"), (5, 1, "e")],
+            None,
+            ["├─ 1 a", "│  ├─ 4 d", "│  5 e", "├─ 2 b", "3 c"],
+        ),
+    ],
+)
+def test_turn_tree_has_forks_of_terminal(turns, current, lines):
+    text = stored(turns, current)._repr_html_()
+    shown = [
+        "".join(line.itertext()).replace(f"{current} ", f"*{current} ")
         for line in ElementTree.fromstring(text)
     ]
-    assert lines == [
-        ("margin-left:0em", "1 a", False),
-        ("margin-left:1.5em", "2 b", False),
-        ("margin-left:1.5em", "3 c", False),
-        ("margin-left:1.5em", "4 d", True),
-    ]
+    assert shown == lines
+    assert text.count("<b>") == (current is not None)
 
 
-@pytest.mark.parametrize("prompt", HOSTILE)
-def test_prompts_in_turn_tree_are_escaped(prompt):
-    check(turns_html(stored([(1, None, prompt)], 1), 1))
+def test_turn_tree_and_repr_have_names_of_turns():
+    turns = stored([(1, None, "a")], 1, ["lit", "start"])
+    assert check(turns._repr_html_()).text == "1 a [lit] [start]"
+    assert repr(turns) == "[<StoredTurn 1 'a' completed names=['lit', 'start']>]"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_prompts_and_names_in_turn_tree_are_escaped(text):
+    check(turns_html(stored([(1, None, text)], 1, [text]), 1))
 
 
 def test_long_turn_tree_is_cut():

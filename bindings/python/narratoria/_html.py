@@ -44,6 +44,7 @@ _SHOWN_TOOLS = 200
 # Each has a contrast ratio of at least 3 with white and with near-black.
 _COLOURS = {"completed": "#2e8b57", "failed": "#d1434b", "timeout": "#c77700"}
 _OTHER_COLOUR = "#8a8a8a"
+_NAME_COLOUR = "#1c7f94"
 
 _FRAME = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45"
 _FAINT = "opacity:0.7"
@@ -173,29 +174,46 @@ class _Tree:
 
 
 def turns_html(turns: Sequence[StoredTurn], current: int | None) -> str:
-    """The turns of a session: the rest of a branch is below its first turn, and a fork is indented.
+    """The turns of a session, as ``narratoria session tree`` draws them. At a fork the branch with
+    the current turn, or else the latest one, continues straight down; the others are indented.
 
     >>> turns_html([], None)  # doctest: +ELLIPSIS
     '<div ...>no turns</span></div>'
     """
+    parents = {turn.id: turn.parent for turn in turns}
+    path: set[int] = set()
+    at = current
+    while at is not None:
+        path.add(at)
+        at = parents.get(at)
     children: dict[int | None, list[StoredTurn]] = {}
     for turn in turns:
         children.setdefault(turn.parent, []).append(turn)
     lines: list[str] = []
-    waiting = [(turn, 0) for turn in reversed(children.get(None, []))]
-    if len(waiting) > 1:
-        waiting = [(turn, 1) for turn, _ in waiting]
+    # Each turn, and what is drawn to the left of it and of its descendants.
+    waiting: list[tuple[StoredTurn, str, str]] = []
+
+    def add_children(turn: int | None, left: str) -> None:
+        own = sorted(children.get(turn, []), key=lambda child: child.id in path)
+        if own:
+            waiting.append((own.pop(), left, left))
+        waiting.extend((child, left + "├─ ", left + "│  ") for child in reversed(own))
+
+    add_children(None, "")
     while waiting and len(lines) < _SHOWN_TURNS:
-        turn, depth = waiting.pop()
+        turn, left, below = waiting.pop()
         label = turn.prompt if turn.kind == "prompt" else turn.kind
         text = f"{turn.id} {_escape(_shortened(label, 200))}"
         if turn.id == current:
             text = f"<b>{text}</b>"
+        for name in turn.names:
+            text += f' <span style="color:{_NAME_COLOUR}">[{_escape(_shortened(name, 200))}]</span>'
         if turn.status != "completed":
             text += f' <span style="{_FAINT}">{_escape(turn.status)}</span>'
-        lines.append(f'<div style="margin-left:{1.5 * depth:g}em">{text}</div>')
-        own = children.get(turn.id, [])
-        waiting += [(child, depth + (len(own) > 1)) for child in reversed(own)]
+        if left:
+            text = f'<span style="{_MONOSPACED};{_FAINT};white-space:pre">{left}</span>{text}'
+        lines.append(f"<div>{text}</div>")
+        add_children(turn.id, below)
     if len(turns) > len(lines):
         lines.append(
             f'<div style="{_FAINT}">… {_plural(len(turns) - len(lines), "more turn")}</div>'

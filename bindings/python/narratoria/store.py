@@ -121,7 +121,8 @@ class StoredTurn(JsonObject):
 
     def __repr__(self) -> str:
         what = repr(self.prompt) if self.kind == "prompt" else self.kind
-        return f"<StoredTurn {self.id} {what} {self.status}>"
+        names = f" names={self.names!r}" if self.names else ""
+        return f"<StoredTurn {self.id} {what} {self.status}{names}>"
 
 
 class StoredTurns(list[StoredTurn]):
