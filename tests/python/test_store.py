@@ -70,12 +70,56 @@ def test_undo_and_branches(path):
         ]
         session.undo(2)
         assert session.state == {} and session.current_turn is None
-        with pytest.raises(narratoria.NotFoundError, match="fewer turns"):
+        with pytest.raises(narratoria.NotFoundError, match="there is no turn to undo"):
             session.undo()
         session.go_to(2)
         assert session.state["last"] == "two"
         with pytest.raises(narratoria.NotFoundError, match="no turn 9"):
             session.go_to(9)
+
+
+def test_undo_of_too_many_turns_says_how_many_there_are(path):
+    with opened(path) as session:
+        session.play("one")
+        with pytest.raises(narratoria.NotFoundError, match="only 1 turn to undo, not 99"):
+            session.undo(99)
+        session.state.patch({"between": 1})
+        session.play("two")
+        with pytest.raises(narratoria.NotFoundError, match="only 2 turns to undo, not 99"):
+            session.undo(99)
+
+
+def test_beginning_of_session_can_be_passed_back(path):
+    with opened(path) as session:
+        beginning = session.current_turn
+        session.play("one")
+        session.go_to(beginning)
+        assert session.current_turn is None and session.state == {}
+        session.go_to(1)
+        session.go_to(session.turns[0].parent)
+        assert session.current_turn is None
+        session.go_to(1)
+    narratoria.Store(path).go_to("s", None)
+    assert narratoria.Store(path).current("s") is None
+
+
+def test_go_to_in_tool_says_when_to_call_it(path):
+    with opened(path) as session:
+        refused = []
+
+        @session.tool
+        def leave() -> None:
+            for call in (lambda: session.go_to(0), session.undo):
+                try:
+                    call()
+                except narratoria.ReentrantError as error:
+                    refused.append(str(error))
+
+        session.play("one")
+        session.call("leave")
+    assert len(refused) == 2
+    assert all(why.endswith("after play or execute has returned") for why in refused)
+    assert not any("own thread" in why for why in refused)
 
 
 NEXT_CALLS = pytest.mark.parametrize(
@@ -302,4 +346,10 @@ def test_store_is_readable_during_play(path):
 )
 def test_invalid_options_are_refused(options, error):
     with pytest.raises(error):
+        narratoria.Session(**options)
+
+
+@pytest.mark.parametrize("options", [{"must_be_new": True}, {"durability": "lazy"}])
+def test_options_of_store_without_store_are_refused(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} needs a store"):
         narratoria.Session(**options)

@@ -108,6 +108,11 @@ def core_options(
         "times": numbers_of("times", times),
         "limits": numbers_of("limits", limits),
     }
+    for name in ("must_be_new", "durability"):
+        if options[name] and store is None:
+            raise ValueError(
+                f'{name} needs a store; give the session one, such as store="saves.db"'
+            )
     for plugin in options["plugins"]:
         if "/" in plugin and not exists(plugin):
             raise FileNotFoundError(

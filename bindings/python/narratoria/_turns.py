@@ -9,7 +9,7 @@ import narratoria
 from narratoria._checks import whole_number
 from narratoria._core import Session as CoreSession
 from narratoria._session_base import SessionBase
-from narratoria.errors import NotFoundError
+from narratoria.errors import NotFoundError, ReentrantError
 
 
 class Turns(SessionBase):
@@ -73,14 +73,19 @@ class Turns(SessionBase):
             paths.append(path[::-1])
         return paths
 
-    def go_to(self, turn: int) -> None:
-        """Goes to the end of a turn of the session's store; 0: to its beginning.
+    def go_to(self, turn: int | None) -> None:
+        """Goes to the end of a turn of the session's store.
 
         State, history, assets and descriptions are restored. No turn is removed: the next turn
         starts a new branch.
 
+        Args:
+            turn: its number. None (as in ``current_turn`` and ``StoredTurn.parent``) or 0: the
+                session's beginning.
+
         Raises:
             BusyError: a turn is running.
+            ReentrantError: the call is made inside a function of the session.
             NotFoundError: there is no such turn.
             InvalidArgumentError: the turn has not ended.
             UnsupportedError: the session has no store.
@@ -91,13 +96,21 @@ class Turns(SessionBase):
         ...         story="examples/stories/torch", store=folder + "/saves.db", id="evening"
         ...     ) as session:
         ...         _ = session.play("I light the torch")
-        ...         session.go_to(0)
+        ...         session.go_to(None)
         ...         session.state
         <State {}>
         """
         from narratoria.store import turn_number
 
-        self._engine_between_turns().go_to(turn_number(turn))
+        number = turn_number(turn)
+        try:
+            self._engine_between_turns().go_to(number)
+        except ReentrantError:
+            raise ReentrantError(
+                "this call is not allowed inside a tool, a sink, a handler or a narrator of this "
+                "session, because a turn is running; make it after play or execute has returned",
+                code="REENTRANT",
+            ) from None
 
     def _engine_between_turns(self) -> CoreSession:
         core = self._use()
@@ -115,7 +128,7 @@ class Turns(SessionBase):
 
         Raises:
             NotFoundError: the session has fewer turns.
-            BusyError, UnsupportedError: as for :meth:`go_to`.
+            BusyError, ReentrantError, UnsupportedError: as for :meth:`go_to`.
 
         >>> import narratoria, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +147,14 @@ class Turns(SessionBase):
         at: int | None = stored["current"]
         while left > 0:
             if at is None:
-                raise NotFoundError("the session has fewer turns to undo", code="TURN_MISSING")
+                done = turns - left
+                raise NotFoundError(
+                    f"the session has only {done} {'turn' if done == 1 else 'turns'} to undo, not "
+                    f"{turns}"
+                    if done
+                    else "the session is at its beginning; there is no turn to undo",
+                    code="TURN_MISSING",
+                )
             left -= by_id[at]["kind"] != "host"
             at = by_id[at]["parent"]
-        self.go_to(at or 0)
+        self.go_to(at)

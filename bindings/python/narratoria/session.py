@@ -218,10 +218,11 @@ class Session(Registry):
             assets. ``"keep"``: it is kept for a day if it contains an asset. ``"none"``: tools get
             no such folder.
         store: the file that keeps the session under its ``id``, so that it can be continued later;
-            it is created if it does not exist. Default: none.
-        durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``: it ends at once and is
-            written soon after.
-        must_be_new: fail if the store already has a session with this id.
+            it is created if it does not exist. Without ``id`` each session is a new one, and no
+            later session continues it. Default: none.
+        durability: ``"turn"``: a turn ends when it is on disk; ``"lazy"``, which needs a store: it
+            ends at once and is written soon after.
+        must_be_new: fail if the store already has a session with this id; needs a store.
         seed: determines ``request.random`` of narrators and ``seed`` in the request of each tool,
             and so the dice of a story; an int from 1 to 2**64 - 1. Default: chosen by the session.
         watch: read the story again when one of its files has changed. It takes effect between two
@@ -241,6 +242,7 @@ class Session(Registry):
         BusyError: the stored session is already being played (``STORE_LOCKED``).
         InvalidArgumentError: the store already has the session, and ``must_be_new`` is set
             (``SESSION_EXISTS``).
+        ValueError: ``must_be_new`` or ``durability="lazy"`` is given without ``store``.
 
     >>> import narratoria
     >>> with narratoria.Session(story="examples/stories/torch") as session:

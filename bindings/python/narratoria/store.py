@@ -20,9 +20,11 @@ __all__ = ["Store", "StoredTurn", "StoredTurns"]
 _CURRENT, _BEGINNING = 0, 0xFFFF_FFFF_FFFF_FFFF
 
 
-def turn_number(turn: int) -> int:
-    """Converts a turn's number for the C ABI, where 0 means the session's current turn."""
-    return whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF) or _BEGINNING
+def turn_number(turn: int | None) -> int:
+    """Converts a turn's number for the C ABI, where 0 means the session's current turn; None and 0
+    mean its beginning."""
+    number = 0 if turn is None else whole_number("turn", turn, 0, 0x7FFF_FFFF_FFFF_FFFF)
+    return number or _BEGINNING
 
 
 def turn_or_current(turn: int | None) -> int:
@@ -246,11 +248,14 @@ class Store:
         )
         return made
 
-    def go_to(self, session: str, turn: int) -> None:
-        """Makes a session that is not being played continue from a turn's end; 0: from its
-        beginning.
+    def go_to(self, session: str, turn: int | None) -> None:
+        """Makes a session that is not being played continue from a turn's end.
 
         No turn is removed: the next turn starts a new branch.
+
+        Args:
+            session: its id.
+            turn: the turn's number; None or 0: the session's beginning.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
@@ -262,7 +267,7 @@ class Store:
         ...     path = folder + "/saves.db"
         ...     with narratoria.Session(story="examples/stories/torch", store=path, id="s") as session:
         ...         _ = session.play("I light the torch")
-        ...     narratoria.Store(path).go_to("s", 0)
+        ...     narratoria.Store(path).go_to("s", None)
         ...     narratoria.Store(path).state("s")
         {}
         """
