@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A story in the terminal: type what you do, or the number of a choice.
 
-    python examples/python/chat.py [STORY]
+    python examples/python/chat.py [STORY]               default: the sample story
 
 Ctrl-C cancels the turn, not the game. The end of input (Ctrl-D) ends the game.
 """
@@ -10,12 +10,9 @@ Ctrl-C cancels the turn, not the game. The end of input (Ctrl-D) ends the game.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import narratoria
 from narratoria.events import Log
-
-STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
 
 
 def tell(event: narratoria.Event) -> None:
@@ -42,7 +39,7 @@ def show(turn: narratoria.Turn) -> None:
 
 
 def main() -> None:
-    story = sys.argv[1] if len(sys.argv) > 1 else STORY
+    story = sys.argv[1] if len(sys.argv) > 1 else narratoria.sample_story()
     choices: list[str] = []
     with narratoria.Session(story=story) as session:
         session.add_sink(tell, ["tool_event"])

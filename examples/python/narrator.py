@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import narratoria
 from narratoria import Context, Invocation, NarratorRequest, Plan, RetryPolicy, ToolResult
 from narratoria.events import ErrorEvent
 
-STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
 ONCE = RetryPolicy(max_retries=0)
 
 #: The tools for each word that the player may use, the best one first.
@@ -76,7 +75,7 @@ def narrate(request: NarratorRequest) -> Plan | str:
 
 def main() -> None:
     prompt = " ".join(sys.argv[1:]) or "I light the torch and pull the lever"
-    with narratoria.Session(story=STORY, narrator=narrate) as session:
+    with narratoria.Session(story=narratoria.sample_story(), narrator=narrate) as session:
         session.tool(pry)
         session.add_sink(print, ["plan_started", "tool_event", "tool_ended"])
         turn = session.play(prompt)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: B018 (a cell shows its last expression)
+
 # %% [markdown]
 """
 # A story in a notebook
 
 Run the cells one by one in an editor that supports `# %%` (VS Code, PyCharm, Spyder, Jupyter with
-jupytext), or all of them from the repository's root. With a file name, the displays of the cells are
-written to a page:
+jupytext), or all of them as a program. With a file name, the displays of the cells are written to a
+page:
 
     python examples/python/notebook.py
     python examples/python/notebook.py story.html
@@ -22,7 +22,7 @@ import narratoria
 from narratoria import Invocation, Plan, RetryPolicy
 from narratoria.tool import ToolError
 
-session = narratoria.Session(story="examples/stories/torch")
+session = narratoria.Session(story=narratoria.sample_story())
 page: list[str] = []
 
 # %% [markdown]

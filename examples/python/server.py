@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from narratoria import BusyError, Error, Event, InvalidArgumentError, aio
+from narratoria import BusyError, Error, Event, InvalidArgumentError, aio, sample_story
 
-STORY = Path(__file__).resolve().parents[1] / "stories" / "torch"
 LONGEST_BODY = 64 * 1024
 MOST_PLAYERS = 100
 
@@ -175,5 +174,5 @@ class Server:
 
 if __name__ == "__main__":
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
-    story = Path(sys.argv[2]) if len(sys.argv) > 2 else STORY
+    story = Path(sys.argv[2]) if len(sys.argv) > 2 else sample_story()
     asyncio.run(Server(story).run(port))

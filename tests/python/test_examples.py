@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -59,6 +60,22 @@ def test_specification_002_example_runs() -> None:
     profile, state = ended.stdout.splitlines()
     assert profile == "{'id': '123', 'name': 'Alice', 'email': 'alice@example.com'}"
     assert state == 'last_fetched_user_id: "123" (the user whose profile was read last)'
+
+
+@pytest.mark.parametrize("name", ["chat.py", "narrator.py", "notebook.py"])
+def test_example_runs_outside_source_tree(name: str, tmp_path: Path) -> None:
+    copy = shutil.copy(EXAMPLES / name, tmp_path)
+    ended = subprocess.run(
+        [sys.executable, copy],
+        input="I light the torch\n",
+        capture_output=True,
+        text=True,
+        env=child_environment(),
+        cwd=tmp_path,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 # The first terminal that the leader of a session opens becomes its controlling one.
