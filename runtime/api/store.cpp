@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "narratoria/store.h"
 
+#include <algorithm>
+
 #include "api/barrier.hpp"
 #include "api/store_error.hpp"
 #include "base/bytes/utf8.hpp"
@@ -74,6 +76,24 @@ nar_status read_session(nar_str path, nar_str session, nar_text** json, nar_erro
                       });
 }
 
+// Returns why a turn cannot have this name; empty if it can. Commands that read a turn take a number
+// (also "3.") for the turn itself, and remove the blanks around a name.
+std::string_view fault_of_name(std::string_view name) {
+    if (name.empty()) return "the name must not be empty";
+    if (!utf8::is_valid(name)) return "the name must be UTF-8";
+    const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0 && name.find_first_not_of('.', digits) == name.npos) {
+        return "the name must not be a number, which would mean the turn with that number; add a "
+               "word";
+    }
+    if (name.front() == ' ' || name.back() == ' ' || name.find("  ") != name.npos ||
+        name.find_first_of("\t\n\v\f\r") != name.npos) {
+        return "the name must not begin or end with a blank, or contain two blanks in a row, a tab "
+               "or a line break";
+    }
+    return {};
+}
+
 }  // namespace
 
 extern "C" {
@@ -141,8 +161,9 @@ nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64
 nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
                               nar_error* error) {
     return use_store(store, error, [&]() -> nar_status {
-        if (view(name).empty()) return refuse_argument(error, "the name must not be empty");
-        if (!utf8::is_valid(view(name))) return refuse_argument(error, "the name must be UTF-8");
+        if (const std::string_view fault = fault_of_name(view(name)); !fault.empty()) {
+            return refuse_argument(error, fault);
+        }
         // Open read-only first, so that a missing store is an error and is not created.
         journal::StoreFile(copy(store), journal::Connection::Access::ReadOnly);
         journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);

@@ -231,7 +231,8 @@ def test_save_names_the_current_turn(played):
     assert "1 examine the door [before the door]" in plain(played("/branches", r"\* 2"))
     assert EXAMINED in played("/load before the door", "Leave")
     played("/load after it", "No turn is saved as after it")
-    played("/save 7", "Usage: /save NAME")
+    played("/save", "Usage: /save NAME")
+    played("/save 7", "the name must not be a number")
 
 
 def test_reused_name_moves_to_the_current_turn(played):

@@ -659,18 +659,32 @@ TEST_F(KeptSession, TurnsCanBeNamedDuringPlay) {
     EXPECT_THAT(names, ElementsAre(R"(["first","second"])", "[]", R"(["last"])"));
 }
 
+template <typename Call>
+nar_status status_of(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error.status();
+    }
+    return NAR_OK;
+}
+
+TEST_F(KeptSession, NamesThatCommandsCannotReadAreRefused) {
+    open();
+    play("adds");
+    for (const char* name :
+         {"3", "03.", "99999999999999999999", " a", "a ", "a  b", "a\tb", "a\n"}) {
+        EXPECT_EQ(status_of([&] { store.set_name("s", name, 1); }), NAR_INVALID_ARGUMENT) << name;
+    }
+    for (const char* name : {"a b", "3 doors", "1.5", "Tür"}) store.set_name("s", name, 1);
+    EXPECT_EQ(Json(stage->session.turns().view())["turns"].elements()[0]["names"].text(),
+              R"(["1.5","3 doors","Tür","a b"])");
+}
+
 TEST_F(KeptSession, UnknownSessionsTurnsAndNamesAreRefused) {
     EXPECT_THROW(store.sessions(), Error);
     open();
     EXPECT_EQ(store.sessions().view().substr(0, 10), R"([{"id":"s")");
-    auto status_of = [&](auto&& call) {
-        try {
-            call();
-        } catch (const Error& error) {
-            return error.status();
-        }
-        return nar_status{NAR_OK};
-    };
     EXPECT_EQ(status_of([&] { store.turns("nobody"); }), NAR_NOT_FOUND);
     EXPECT_EQ(status_of([&] { store.state("s", 9); }), NAR_NOT_FOUND);
     EXPECT_EQ(status_of([&] { store.set_name("nobody", "name", 1); }), NAR_NOT_FOUND);

@@ -122,6 +122,14 @@ def test_go_to_in_tool_says_when_to_call_it(path):
     assert not any("own thread" in why for why in refused)
 
 
+@pytest.mark.parametrize("name", ["3", " lit", "lit  up"])
+def test_name_that_console_cannot_read_is_refused(path, name):
+    with opened(path) as session:
+        session.play("one")
+        with pytest.raises(narratoria.InvalidArgumentError, match="the name must not"):
+            narratoria.Store(path).set_name("s", name)
+
+
 NEXT_CALLS = pytest.mark.parametrize(
     "call", [lambda s: s.undo(), lambda s: s.go_to(1), lambda s: s.again(1)]
 )

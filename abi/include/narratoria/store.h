@@ -69,7 +69,8 @@ NAR_API nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn
 
 /* Names a turn, even while the session is being played. A name belongs to one turn of a session: if
  * a different turn has it, it moves to this one. Errors: those of nar_store_read_state;
- * NAR_INVALID_ARGUMENT also if the name is empty or not UTF-8, or if the turn is the beginning.
+ * NAR_INVALID_ARGUMENT also if the name is empty, not UTF-8, or a number; if it begins or ends with a
+ * blank, or contains two blanks in a row, a tab or a line break; or if the turn is the beginning.
  * [thread-safe] */
 NAR_API nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint64_t turn,
                                       nar_error *error);

@@ -313,7 +313,9 @@ class Store:
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
-            InvalidArgumentError: the turn has not ended or is the beginning, or the name is empty.
+            InvalidArgumentError: the turn has not ended or is the beginning; the name is empty or a
+                number, begins or ends with a blank, or contains two blanks in a row, a tab or a
+                line break.
 
         >>> import narratoria, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

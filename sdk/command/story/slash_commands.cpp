@@ -95,7 +95,7 @@ void show_branches(Game& game, const std::string&) {
 }
 
 void save(Game& game, const std::string& name) {
-    if (name.empty() || number_in(name)) throw Refused("Usage: /save NAME, not a number");
+    if (name.empty()) throw Refused("Usage: /save NAME");
     const std::uint64_t current = game.turns().current();
     if (current == 0) throw Refused("There is no turn yet; /load 0 goes to the beginning");
     game.set_name(name, current);

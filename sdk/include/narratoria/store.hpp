@@ -68,7 +68,8 @@ public:
     }
 
     // Names a turn, even while the session is being played. If a different turn of the session has
-    // the name, it moves to this turn. Throws NAR_NOT_FOUND or NAR_INVALID_ARGUMENT.
+    // the name, it moves to this turn. Throws NAR_NOT_FOUND or NAR_INVALID_ARGUMENT, for example for
+    // a name that is a number.
     void set_name(std::string_view session, std::string_view name,
                   std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
