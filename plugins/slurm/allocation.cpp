@@ -54,6 +54,8 @@ const char* code_of(std::string_view state) {
     if (state == "OUT_OF_MEMORY") return "OUT_OF_MEMORY";
     if (state == "NODE_FAIL" || state == "BOOT_FAIL") return "NODE_FAILED";
     if (state == "PREEMPTED") return "PREEMPTED";
+    // The script has ended.
+    if (state == "FAILED") return "ALLOCATION_LOST";
     return "JOB_CANCELLED";
 }
 
@@ -153,7 +155,9 @@ void Allocation::take(const JobState& state) {
     const auto on_lost = events_.on_lost;
     on_lost({code_of(state.state),
              "job " + std::to_string(job_) + " of Slurm has ended: " +
-                 (state.state.empty() ? std::string("it is not in the queue") : state.state)});
+                 (state.state.empty()       ? std::string("it is not in the queue")
+                  : state.state == "FAILED" ? std::string("its lease may have run out")
+                                            : state.state)});
 }
 
 }  // namespace narratoria::slurm

@@ -64,7 +64,7 @@ void Messages::judge(std::string_view line) {
     // The script of the job has ended: "*** STEP 1.0 ON n1 FAILED (non-zero exit code or other …"
     else if (line.starts_with("slurmstepd") && has(line, " FAILED (non-zero exit code"))
         note("ALLOCATION_LOST",
-             "its job ended, perhaps because the lease ran out: " + std::string(line));
+             "the job of the tool ended, perhaps because its lease ran out: " + std::string(line));
     else if (has(line, "Job/step already completing") || has(line, "has been cancelled") ||
              has(line, " CANCELLED AT "))
         note("JOB_CANCELLED", line);

@@ -20,20 +20,23 @@ public:
     explicit NameIndex(size_t names = 0) { reserve(names); }
 
     // Returns the position of `name`, or kNone. `name_at(position)` returns the name of a position
-    // that was added. A name that the caller has cleared is not found any more.
+    // that was added. A name that the caller has cleared is not found any more, so `name` must not
+    // be empty if names are cleared.
     template <typename NameAt>
     uint32_t find(std::string_view name, const NameAt& name_at) const {
         if (slots_.empty()) return kNone;
         return slots_[slot_of(name, hash(name), name_at)].position;
     }
 
-    // Like find(), but adds the name at `position` if there is none, and returns `position`.
+    // Like find(), but adds the name at `position` if there is none, and returns `position`. The
+    // caller then stores the name there; if that throws, the index must not be used any more.
     template <typename NameAt>
     uint32_t find_or_add(std::string_view name, uint32_t position, const NameAt& name_at) {
         reserve(count_ + 1);
-        Slot& slot = slots_[slot_of(name, hash(name), name_at)];
+        const uint32_t hash = this->hash(name);
+        Slot& slot = slots_[slot_of(name, hash, name_at)];
         if (slot.position == kNone) {
-            slot = {hash(name), position};
+            slot = {hash, position};
             ++count_;
         }
         return slot.position;

@@ -117,14 +117,16 @@ Connection::Connection(const std::string& path, Access access)
     if (::stat(path.c_str(), &status) == 0) {
         // SQLite would wait for the writer of a pipe.
         if (!S_ISREG(status.st_mode)) {
-            throw StoreError("STORE_IO", "the store \"" + path + "\" is " +
-                                             (S_ISDIR(status.st_mode) ? "a folder" : "not a file") +
-                                             "; give a file");
+            throw StoreError("STORE_IO",
+                             "the store \"" + path + "\" is " +
+                                 (S_ISDIR(status.st_mode) ? "a folder" : "not a regular file") +
+                                 "; give a file");
         }
     } else if (reads) {
         throw StoreError("STORE_IO",
                          "the store \"" + path + "\" cannot be opened: " + std::strerror(errno));
-    } else if (::access(folder_of(path).c_str(), W_OK) != 0) {
+    } else if (::lstat(path.c_str(), &status) != 0 &&  // no link to a file that is not there yet
+               ::access(folder_of(path).c_str(), W_OK) != 0) {
         throw StoreError("STORE_IO", ("the store \"" + path + "\" cannot be created: ")
                                          .append(std::strerror(errno))
                                          .append(advice_));
@@ -166,7 +168,9 @@ void Connection::fail(int result, std::string_view what) const {
         message.append(": ").append(std::strerror(system_error));
     }
     if (reason == SQLITE_CORRUPT) {
-        message.append("; restore a copy of it, or save what is left: sqlite3 FILE .recover");
+        message.append("; restore a copy of it, or save what is left: sqlite3 \"")
+            .append(path_)
+            .append("\" .recover | sqlite3 NEW_FILE");
     }
     if (reason == SQLITE_IOERR && is_full(system_error)) throw StoreError("STORE_FULL", message);
     const bool lacks_descriptors = system_error == EMFILE || system_error == ENFILE;

@@ -522,9 +522,9 @@ void StoreFile::require_ended(int64_t session, TurnId turn) {
     throw TurnError(
         "TURN_NOT_ENDED",
         "turn " + std::to_string(turn) +
-            (is_interrupted ? " was interrupted; resume it, or go back: " : " has not ended; ") +
-            (found.parent ? "the turn before it is " + std::to_string(*found.parent)
-                          : std::string("no turn is before it; 0 is the beginning")));
+            (is_interrupted ? " was interrupted; resume it, or name " : " has not ended; name ") +
+            (found.parent ? "the turn before it, " + std::to_string(*found.parent)
+                          : std::string("the beginning before it, 0")));
 }
 
 void StoreFile::set_name(int64_t session, std::string_view name, TurnId turn) {

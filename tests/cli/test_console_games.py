@@ -99,6 +99,11 @@ def test_session_commands_use_the_default_store(play, command):
     command("replay", "--session", "torch").exits(0, out="1 turn; each ends in its stored state\n")
 
 
+def test_session_commands_without_any_game_say_so(command, data):
+    command("session", "list").exits(2, "no game is saved in ")
+    assert not (data / "narratoria").exists()
+
+
 def test_new_option_starts_another_game(play):
     play().end()
     game = play("--new")
@@ -201,6 +206,16 @@ def test_again_plays_the_last_prompt_on_a_branch(played, kept):
 def test_edit_plays_another_prompt_on_a_branch(played, kept):
     played("/edit 2", LEFT)
     assert kept()[2] == (1, "Leave")
+
+
+def test_resume_names_a_turn(played):
+    assert "turn 1 was not interrupted" in plain(played("/resume 1", "interrupted"))
+    assert "Turn 0 is the beginning" in played("/resume 0 repeat", "beginning")
+    assert "No turn is saved as camp" in played("/resume camp", "saved as")
+
+
+def test_quit_stands_alone(played):
+    assert "Usage: /quit" in played("/quit now", "Usage")
 
 
 def test_edit_refuses_a_number_that_is_no_choice(played, kept):

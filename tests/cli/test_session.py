@@ -86,7 +86,9 @@ def test_turn_can_be_given_by_its_name(play, session):
     session("go", "the lit torch").exits(0)
     assert session("tree").out == "* 1 I light the torch [the lit torch]\n  2 I pull the lever\n"
     session("state", "--at", "the lit touch").exits(2, "did you mean the lit torch?")
-    session("prune", "lever").exits(2, "no turn of the session evening is saved as lever")
+    session("prune", "lever").exits(2, "no turn is saved as lever")
+    session("prune", "").exits(2, "TURN")
+    session("go", str(2**64 - 1)).exits(2, "no turn is saved as 18446744073709551615")
 
 
 def test_again_adds_a_sibling_of_the_repeated_turn(command, tmp_path):
@@ -305,13 +307,13 @@ def test_game_of_a_missing_story_is_named_when_a_new_one_begins(command, tmp_pat
     command("play", "--story", story, *store, "say").exits(0)
     moved = story.rename(story.with_name("moved"))
     ran = command("play", "--story", moved, *store, "say").exits(0)
-    assert f"the game {story.name} was played with the story {story}, which is not there any more" in ran.err
-    assert "--session " + story.name in ran.err
+    assert f'if the story was in {story} before, continue its game "{story.name}" with --session' in ran.err
 
 
-def test_story_whose_name_is_not_utf8_is_not_stored(command, tmp_path):
+def test_story_whose_path_is_not_utf8_is_refused_with_a_store(command, tmp_path):
     story = command.story({"say": [{"plan": {"tools": []}}]}).rename(tmp_path / os.fsdecode(b"\xff"))
     command("play", "--story", story, "--store", tmp_path / "saves.db", "say").exits(2, "is not UTF-8")
+    command("play", "--store", tmp_path / "saves.db", "say", cwd=story).exits(2, "is not UTF-8")
 
 
 def test_turns_that_are_not_stored_are_counted(command, tmp_path):
@@ -321,12 +323,20 @@ def test_turns_that_are_not_stored_are_counted(command, tmp_path):
                                    """echo '{"version":"0","type":"done","ok":true}'\n"""})
     command("play", "--story", story, "--store", store, "--session", "s", "lose", "lose").exits(
         1, "the last 2 turns are not stored")
+    command("play", "--story", story, "--store", store, "--session", "s", stdin=b"lose\n").exits(1, "turn is not stored")
 
 
 def test_pipe_is_not_a_store(session, play, tmp_path):
     os.mkfifo(tmp_path / "saves.db")
-    session("list").exits(2, "saves.db\" is not a file")
-    play("I light the torch").exits(2, "saves.db\" is not a file")
+    session("list").exits(2, "saves.db\" is not a regular file")
+    play("I light the torch").exits(2, "saves.db\" is not a regular file")
+
+
+def test_damaged_store_is_refused_with_advice(session, play, tmp_path):
+    play("I light the torch")
+    with open(tmp_path / "saves.db", "r+b") as store:
+        store.truncate(4096 * 3)
+    session("tree").exits(2, f'sqlite3 "{tmp_path}/saves.db" .recover')
 
 
 def test_empty_list_of_tools_is_refused(play, session):

@@ -48,13 +48,13 @@ int report_write_error(int error) {
     return kExitFailure;
 }
 
-// Returns false if a part of the game is not in its store.
-bool report_lost_turns(const Game& game) {
-    if (game.lost_turns() == 0) return true;
+// The exit status of a command that ended with `status`: a game that was lost is a failure.
+int report_lost_turns(const Game& game, int status) {
+    if (game.lost_turns() == 0) return status;
     complain(fmt::format("the last {} not stored; the game continues from the turn before",
                          game.lost_turns() == 1 ? std::string("turn is")
                                                 : fmt::format("{} turns are", game.lost_turns())));
-    return false;
+    return status == kExitSuccess ? kExitFailure : status;
 }
 
 int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool is_verbose) {
@@ -69,8 +69,7 @@ int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool
     if (!all_completed && !is_verbose) {
         complain("not every turn succeeded; --verbose shows the reasons");
     }
-    const bool is_stored = report_lost_turns(game);
-    return all_completed && is_stored ? kExitSuccess : kExitFailure;
+    return all_completed ? kExitSuccess : kExitFailure;
 }
 
 // Completes commands and choices.
@@ -126,7 +125,7 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
         const bool is_command = line.starts_with('/');
         std::optional<std::string> prompt = is_command ? line : game.to_prompt(line);
         if (!prompt && asks) {
-            game.remark(game.choice_range());
+            game.remark(story::choice_range(game.choices()));
             continue;
         }
         if (!prompt) prompt = line;
@@ -159,6 +158,15 @@ void require_no_story(const std::string& prompt) {
                     printable(prompt)));
 }
 
+// A story is known by its path, so the game of a story that was moved is not continued.
+void name_moved_game(const PlayOptions& options) {
+    const auto moved = story::moved_game(options.store, options.story);
+    if (!moved) return;
+    complain(fmt::format(
+        "this is a new game; if the story was in {} before, continue its game {} with --session",
+        display_path(moved->story), printable(json::quoted(moved->session))));
+}
+
 // Opens the game in its store. If the player named no store or no session, the command chooses it.
 // Returns false, with the reason in `why`, if there is no folder for the store. Throws Error if the
 // store cannot be used.
@@ -168,11 +176,11 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
         if (!file) return false;
         options.store = *file;
     }
-    if (json::ill_formed_utf8(options.story)) {
+    if (const std::string path = story::without_links(options.story); json::ill_formed_utf8(path)) {
         why = fmt::format(
-            "the name of the story's folder {} is not UTF-8, so the game could not be continued; "
+            "the path of the story's folder, {}, is not UTF-8, so the game could not be continued; "
             "rename the folder",
-            display_path(options.story));
+            printable(path));
         return false;
     }
     if (options.session.empty()) {
@@ -190,20 +198,12 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
                 options.played_elsewhere = options.session;
             }
         }
-        if (!options.is_new && options.played_elsewhere.empty()) {
-            if (const auto moved = story::game_of_missing_story(options.store)) {
-                complain(fmt::format(
-                    "a new game begins; the game {} was played with the story {}, which is not "
-                    "there any more: if it is this one, continue it with --session {}",
-                    printable(moved->session), display_path(moved->story),
-                    printable(moved->session)));
-            }
-        }
         options.must_be_new = true;
         for (;;) {
             options.session = story::new_game(options.store, options.story);
             try {
                 game.emplace(options);
+                if (!options.is_new) name_moved_game(options);
                 return true;
             } catch (const Error& error) {
                 // A different process has created a game with this name in the meantime.
@@ -274,13 +274,12 @@ int play(PlayOptions options) {
         if (!game) game.emplace(options);
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
-    if (!options.prompts.empty()) {
-        return play_given_prompts(*game, options.prompts, options.is_verbose);
-    }
-    const int status = play_lines(*game, options.no_store ? "" : story::history_name(options.story),
-                                  options.is_verbose);
-    report_lost_turns(*game);
-    return status;
+    const int status =
+        options.prompts.empty()
+            ? play_lines(*game, options.no_store ? "" : story::history_name(options.story),
+                         options.is_verbose)
+            : play_given_prompts(*game, options.prompts, options.is_verbose);
+    return report_lost_turns(*game, status);
 }
 
 }  // namespace
@@ -332,9 +331,10 @@ int play_stored(const StoredPrompt& prompt, Play&& play_turn) {
         const bool is_refused = error.code() == "NOT_REPEATABLE";
         throw Refused(printable(error.message()) + (is_refused ? " (--repeat runs it again)" : ""));
     }
-    if (interruption::received() != 0) return kExitSignal + interruption::received();
-    if (game.write_error() != 0) return report_write_error(game.write_error());
-    return outcome == Outcome::Completed ? kExitSuccess : kExitFailure;
+    int status = outcome == Outcome::Completed ? kExitSuccess : kExitFailure;
+    if (game.write_error() != 0) status = report_write_error(game.write_error());
+    if (interruption::received() != 0) status = kExitSignal + interruption::received();
+    return report_lost_turns(game, status);
 }
 
 }  // namespace

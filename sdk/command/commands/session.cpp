@@ -19,7 +19,6 @@
 #include "json.hpp"
 #include "narratoria/session.h"
 #include "narratoria/store.hpp"
-#include "story/player_input.hpp"
 #include "story/saved_games.hpp"
 #include "story/turn_tree.hpp"
 #include "story_text.hpp"
@@ -54,14 +53,12 @@ std::string_view word(std::uint64_t count, std::string_view one, std::string_vie
 // Refused if there is no turn of this name.
 std::optional<std::uint64_t> turn_in(const Options& options) {
     if (options.turn.empty()) return std::nullopt;
-    if (const auto number = story::number_in(options.turn)) return *number;
     const Text text = read_store([&] { return Store(options.store).turns(options.session); });
     const story::TurnTree turns(text);
-    if (const json::Value* const turn = turns.find(options.turn)) return json::count(*turn, "id");
+    if (const auto number = turns.number_of(options.turn)) return number;
     const std::string near = similar_name(options.turn, turns.names());
-    throw Refused(fmt::format("no turn of the session {} is saved as {}; {}",
-                              printable(options.session), printable(options.turn),
-                              near.empty() ? "give the number of a turn, as `session tree` shows it"
+    throw Refused(fmt::format("no turn is saved as {}; {}", printable(options.turn),
+                              near.empty() ? "`narratoria session tree` lists the turns"
                                            : fmt::format("did you mean {}?", printable(near))));
 }
 
@@ -221,12 +218,14 @@ void add_session(Command application) {
         .flag("--json", options->as_json, "Print the turns as JSON (narratoria/store.h)");
     name_session(add(group, "state", "Print the state at the end of a turn", options, state))
         .option("--at", options->turn, "The turn, 0 for the beginning (default: the current turn)")
-        .type_name("TURN");
+        .type_name("TURN")
+        .not_empty();
     Command again_command = name_session(
         add(group, "again", "Play a prompt again, for a different answer", options, again));
-    again_command.option(
-        "TURN", options->turn,
-        "The turn of the prompt (default: the last one); the new turn is its sibling");
+    again_command
+        .option("TURN", options->turn,
+                "The turn of the prompt (default: the last one); the new turn is its sibling")
+        .not_empty();
     again_command
         .option("--tools", options->tools,
                 "Run only these tools and their dependents again; the others keep their results")
@@ -235,17 +234,21 @@ void add_session(Command application) {
     name_session(add(group, "prune", "Remove turns permanently", options, prune))
         .option("TURN", options->turn,
                 "This turn and those that follow it (default: all that do not lead to the current "
-                "turn)");
+                "turn)")
+        .not_empty();
     Command resume_command =
         name_session(add(group, "resume", "Resume a prompt that was interrupted", options, resume));
-    resume_command.option("TURN", options->turn,
-                          "Its turn (default: the last interrupted one after the current turn)");
+    resume_command
+        .option("TURN", options->turn,
+                "Its turn (default: the last interrupted one after the current turn)")
+        .not_empty();
     resume_command.flag("--repeat", options->repeats,
                         "Also rerun tools that had started and are not repeatable");
     name_session(add(group, "go", "Go to the end of a turn, to continue from there", options, go))
         .option("TURN", options->turn,
                 "The turn, 0 for the beginning; the next turn starts a new branch")
-        .required();
+        .required()
+        .not_empty();
 }
 
 }  // namespace narratoria::command

@@ -118,16 +118,14 @@ void Game::remark(std::string_view text) {
     else write('\n' + lines);
 }
 
-std::optional<std::string> Game::to_prompt(const std::string& line) const {
-    const std::optional<std::size_t> number = number_in(line);
-    if (!number || choices_.empty()) return line;
-    if (*number < 1 || *number > choices_.size()) return std::nullopt;
-    return choices_[*number - 1];
-}
-
-std::string Game::choice_range() const {
-    return choices_.size() == 1 ? std::string("There is one choice: 1")
-                                : fmt::format("The choices are 1 to {}", choices_.size());
+// The choices of the last prompt up to this turn, or those of the opening.
+std::vector<std::string> Game::choices_after(std::uint64_t turn) const {
+    const TurnTree turns(session_->turns());
+    const std::vector<const json::Value*> prompts = turns.prompts_to(turn);
+    if (!prompts.empty()) return json::texts(json::member(*prompts.back(), "choices"));
+    const json::Document opening = json::read(session_->opening());
+    if (!opening.IsObject()) return {};
+    return json::texts(json::member(opening, "choices"));
 }
 
 Outcome Game::turn(const std::string& prompt) {

@@ -16,6 +16,7 @@
 #include "narratoria/engine.hpp"
 #include "narratoria/store.hpp"
 #include "output.hpp"
+#include "story/player_input.hpp"
 #include "story/turn_tree.hpp"
 #include "style.hpp"
 
@@ -73,11 +74,10 @@ public:
         write_above_ = std::move(write);
     }
 
-    // Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
-    // Nothing if there is no choice with this number.
-    std::optional<std::string> to_prompt(const std::string& line) const;
-    // "The choices are 1 to 3", for a number that is none of them.
-    std::string choice_range() const;
+    // As choice_or_text(), with choices().
+    std::optional<std::string> to_prompt(const std::string& line) const {
+        return choice_or_text(line, choices_);
+    }
     const std::vector<std::string>& choices() const noexcept { return choices_; }
 
     Outcome turn(const std::string& prompt);
@@ -87,6 +87,7 @@ public:
     Outcome resume(std::uint64_t turn, std::uint32_t flags);
 
     // For a game that is saved.
+    std::vector<std::string> choices_after(std::uint64_t turn) const;
     TurnTree turns() const { return TurnTree(session_->turns()); }
     // 0: the beginning.
     void go_to(std::uint64_t turn);

@@ -82,6 +82,19 @@ std::optional<std::size_t> number_in(std::string_view text) {
     return number;
 }
 
+std::optional<std::string> choice_or_text(const std::string& line,
+                                          const std::vector<std::string>& choices) {
+    const std::optional<std::size_t> number = number_in(line);
+    if (!number || choices.empty()) return line;
+    if (*number < 1 || *number > choices.size()) return std::nullopt;
+    return choices[*number - 1];
+}
+
+std::string choice_range(const std::vector<std::string>& choices) {
+    return choices.size() == 1 ? std::string("There is one choice: 1")
+                               : fmt::format("The choices are 1 to {}", choices.size());
+}
+
 std::string tools_in(std::string_view given) {
     std::string json;
     std::string_view list = given;

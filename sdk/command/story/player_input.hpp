@@ -39,6 +39,13 @@ std::string_view trimmed(std::string_view text);
 // The number, if the line consists only of a number.
 std::optional<std::size_t> number_in(std::string_view line);
 
+// Converts a line that the player typed to a prompt: a number selects a choice (spec 000 §4.4).
+// Nothing if there is no choice with this number.
+std::optional<std::string> choice_or_text(const std::string& line,
+                                          const std::vector<std::string>& choices);
+// "The choices are 1 to 3", for a number that is none of them.
+std::string choice_range(const std::vector<std::string>& choices);
+
 // Converts "a,b" to the JSON that nar_session_again takes; empty for a blank text. Throws Refused
 // if it contains no toolId.
 std::string tools_in(std::string_view list);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -19,12 +20,6 @@
 
 namespace narratoria::command::story {
 namespace {
-
-std::string without_links(const std::string& path) {
-    std::error_code failure;
-    const std::filesystem::path real = std::filesystem::canonical(path, failure);
-    return failure ? path : real.string();
-}
 
 // Empty if the store does not exist.
 json::Document sessions_of(const std::string& store) {
@@ -44,29 +39,36 @@ std::string last_played(const std::string& store, const json::Value& session) {
     return latest;
 }
 
+// The folder of the default store.
+std::optional<std::string> games_folder(std::string& why) {
+    if (const auto data = folder_of_variable("XDG_DATA_HOME")) return *data + "/narratoria";
+    if (const auto home = folder_of_variable("HOME")) return *home + "/.local/share/narratoria";
+    why = "neither XDG_DATA_HOME nor HOME is set to an absolute path";
+    return std::nullopt;
+}
+
 }  // namespace
 
+std::string without_links(const std::string& path) {
+    std::error_code failure;
+    const std::filesystem::path real = std::filesystem::canonical(path, failure);
+    return failure ? path : real.string();
+}
+
 std::optional<std::string> games_file(std::string& why) {
-    std::string folder;
-    if (const auto data = folder_of_variable("XDG_DATA_HOME")) {
-        folder = *data + "/narratoria";
-    } else if (const auto home = folder_of_variable("HOME")) {
-        folder = *home + "/.local/share/narratoria";
-    } else {
-        why = "neither XDG_DATA_HOME nor HOME is set to an absolute path";
-        return std::nullopt;
-    }
+    const std::optional<std::string> folder = games_folder(why);
+    if (!folder) return std::nullopt;
     // The XDG specification requires mode 0700 for the folders that are created.
     const mode_t before = umask(077);
     std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
+    std::filesystem::create_directories(*folder, failure);
     umask(before);
     if (failure) {
-        why = fmt::format("the folder {} cannot be created: {}", display_path(folder),
+        why = fmt::format("the folder {} cannot be created: {}", display_path(*folder),
                           reason(failure.value()));
         return std::nullopt;
     }
-    return folder + "/games.db";
+    return *folder + "/games.db";
 }
 
 void add_store(Command command, std::string& store) {
@@ -81,9 +83,14 @@ void add_store(Command command, std::string& store) {
 void find_store(std::string& store) {
     if (!store.empty()) return;
     std::string why;
-    const std::optional<std::string> file = games_file(why);
-    if (!file) throw Refused(why);
-    store = *file;
+    const std::optional<std::string> folder = games_folder(why);
+    if (!folder) throw Refused(why + "; name the store with --store");
+    store = *folder + "/games.db";
+    struct stat status {};
+    if (stat(store.c_str(), &status) != 0 && errno == ENOENT) {
+        throw Refused(fmt::format("no game is saved in {} yet; name another store with --store",
+                                  display_path_below_home(store)));
+    }
 }
 
 std::string display_path_below_home(const std::string& path) {
@@ -117,17 +124,21 @@ std::optional<std::string> last_game(const std::string& store, const std::string
     return last;
 }
 
-std::optional<MovedGame> game_of_missing_story(const std::string& store) {
+std::optional<MovedGame> moved_game(const std::string& store, const std::string& story) {
+    const std::filesystem::path folder = without_links(story);
     const json::Document sessions = sessions_of(store);
     std::optional<MovedGame> last;
     std::string last_created;
     for (const json::Value& session : sessions.GetArray()) {
-        const std::string story(json::text(*json::member(session, "about"), "story"));
+        const std::filesystem::path its = json::text(*json::member(session, "about"), "story");
         const std::string created(json::text(session, "created"));
         struct stat status {};
-        const bool is_missing = !story.empty() && stat(story.c_str(), &status) != 0;
-        if (!is_missing || json::count(session, "turns") == 0 || created < last_created) continue;
-        last = {std::string(json::text(session, "id")), story};
+        const bool is_missing = !its.empty() && stat(its.c_str(), &status) != 0 && errno == ENOENT;
+        const bool is_near =
+            its.filename() == folder.filename() || its.parent_path() == folder.parent_path();
+        if (!is_missing || !is_near || json::count(session, "turns") == 0) continue;
+        if (created < last_created) continue;
+        last = {std::string(json::text(session, "id")), its.string()};
         last_created = created;
     }
     return last;

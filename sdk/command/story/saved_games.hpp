@@ -14,8 +14,11 @@ namespace narratoria::command::story {
 // folder. Nothing, with the reason in `why`, if that fails.
 std::optional<std::string> games_file(std::string& why);
 
-// The option --store of a command that uses an existing store; find_store() sets the default,
-// games_file(). Throws Refused if that fails.
+// The path as a store has it.
+std::string without_links(const std::string& path);
+
+// The option --store of a command that uses an existing store; find_store() sets its default, the
+// store of games_file(). Throws Refused if there is none.
 void add_store(Command command, std::string& store);
 void find_store(std::string& store);
 
@@ -27,12 +30,13 @@ std::string display_path_below_home(const std::string& path);
 std::optional<std::string> last_game(const std::string& store, const std::string& story,
                                      const std::string& project);
 
-// The most recent session whose story's folder does not exist any more: it may have been moved.
+// The most recent session whose story's folder does not exist any more and may be that of `story`
+// now: it has the same name, or the same parent.
 struct MovedGame {
     std::string session;
     std::string story;
 };
-std::optional<MovedGame> game_of_missing_story(const std::string& store);
+std::optional<MovedGame> moved_game(const std::string& store, const std::string& story);
 
 // The folder of the story that a session was played with, if it is a different one; otherwise
 // empty. Throws Error if the store cannot be read.

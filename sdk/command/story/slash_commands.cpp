@@ -60,17 +60,32 @@ void again(Game& game, const std::string& argument) {
     game.again(NAR_TURN_CURRENT, tools);
 }
 
+// The turn that the player names by its number or its name; 0: the beginning.
+std::uint64_t turn_in(const Game& game, const std::string& argument) {
+    const TurnTree turns = game.turns();
+    if (const auto number = turns.number_of(argument)) return *number;
+    const std::string near = similar_name(argument, turns.names());
+    throw Refused(fmt::format(
+        "No turn is saved as {}; {}", argument,
+        near.empty() ? "/branches lists the turns" : fmt::format("did you mean {}?", near)));
+}
+
 void resume(Game& game, const std::string& argument) {
-    const std::size_t space = argument.find(' ');
-    const std::optional<std::uint64_t> turn = number_in(argument.substr(0, space));
-    std::string_view rest = argument;
-    if (turn) rest = space == argument.npos ? "" : trimmed(rest.substr(space));
-    if (!rest.empty() && rest != "repeat") throw Refused("Usage: /resume [TURN] [repeat]");
+    constexpr std::string_view kRepeat = "repeat";
+    std::string_view name = argument;
+    const bool repeats = name == kRepeat || name.ends_with(" repeat");
+    if (repeats) name = trimmed(name.substr(0, name.size() - kRepeat.size()));
+    std::uint64_t turn = NAR_TURN_CURRENT;
+    if (!name.empty()) {
+        turn = turn_in(game, std::string(name));
+        if (turn == 0) throw Refused("Turn 0 is the beginning, not a prompt");
+    }
     try {
-        game.resume(turn.value_or(NAR_TURN_CURRENT), rest.empty() ? 0 : NAR_RESUME_REPEATS);
+        game.resume(turn, repeats ? NAR_RESUME_REPEATS : 0);
     } catch (const Error& error) {
         if (error.code() != "NOT_REPEATABLE") throw;
-        throw Refused(std::string(error.message()) + " (/resume repeat runs it again)");
+        throw Refused(fmt::format("{} (/resume {}{}repeat runs it again)", error.message(), name,
+                                  name.empty() ? "" : " "));
     }
 }
 
@@ -78,15 +93,11 @@ void edit(Game& game, const std::string& text) {
     const Prompt last = last_prompt(game);
     if (text.empty()) throw Refused("Usage: /edit TEXT, instead of: " + last.text);
     if (json::ill_formed_utf8(text)) throw Refused("The text is not UTF-8");
-    const std::uint64_t current = game.turns().current();
-    game.go_to(last.before);
     // A number selects one of the choices that were shown before the last prompt.
-    const std::optional<std::string> prompt = game.to_prompt(text);
-    if (!prompt) {
-        const std::string range = game.choice_range();
-        game.go_to(current);
-        throw Refused(range);
-    }
+    const std::vector<std::string> choices = game.choices_after(last.before);
+    const std::optional<std::string> prompt = choice_or_text(text, choices);
+    if (!prompt) throw Refused(choice_range(choices));
+    game.go_to(last.before);
     say(game, *prompt);
 }
 
@@ -104,19 +115,7 @@ void save(Game& game, const std::string& name) {
 
 void load(Game& game, const std::string& argument) {
     if (argument.empty()) throw Refused("Usage: /load TURN; /branches lists the turns");
-    std::optional<std::uint64_t> number = number_in(argument);
-    if (!number) {
-        const TurnTree turns = game.turns();
-        const json::Value* const turn = turns.find(argument);
-        if (turn == nullptr) {
-            const std::string near = similar_name(argument, turns.names());
-            throw Refused(fmt::format("No turn is saved as {}; {}", argument,
-                                      near.empty() ? "/branches lists the turns"
-                                                   : fmt::format("did you mean {}?", near)));
-        }
-        number = json::count(*turn, "id");
-    }
-    game.go_to(*number);
+    game.go_to(turn_in(game, argument));
     game.show_current_turn();
 }
 
@@ -134,8 +133,8 @@ constexpr SlashCommand kCommands[] = {
      "IDs, only runs these tools and their dependents again",
      again},
     {"/resume", "[TURN]",
-     "resumes an interrupted prompt; \"/resume repeat\" also runs\n"
-     "tools that are not repeatable",
+     "resumes an interrupted prompt, the last one or that of TURN;\n"
+     "with \"repeat\" at the end, also runs tools that are not repeatable",
      resume},
     {"/edit", "TEXT", "plays TEXT instead of the last prompt", edit},
     {"/branches", "", "lists the turns; * is the current one", show_branches},

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "display.hpp"
+#include "story/player_input.hpp"
 
 namespace narratoria::command::story {
 namespace {
@@ -47,16 +48,24 @@ std::vector<std::string> TurnTree::names() const {
     return names;
 }
 
-std::vector<const json::Value*> TurnTree::path() const {
+std::optional<std::uint64_t> TurnTree::number_of(const std::string& text) const {
+    const std::optional<std::uint64_t> number = number_in(text);
+    // Larger ones have a meaning in the ABI (NAR_TURN_BEGINNING).
+    if (number && *number <= INT64_MAX) return number;
+    const json::Value* const turn = find(std::string_view(text));
+    return turn != nullptr ? std::optional(json::count(*turn, "id")) : std::nullopt;
+}
+
+std::vector<const json::Value*> TurnTree::path_to(std::uint64_t id) const {
     std::vector<const json::Value*> path;
-    const json::Value* turn = find(current());
+    const json::Value* turn = find(id);
     for (; turn != nullptr; turn = find(json::count(*turn, "parent"))) path.push_back(turn);
     std::reverse(path.begin(), path.end());
     return path;
 }
 
-std::vector<const json::Value*> TurnTree::prompts() const {
-    std::vector<const json::Value*> turns = path();
+std::vector<const json::Value*> TurnTree::prompts_to(std::uint64_t id) const {
+    std::vector<const json::Value*> turns = path_to(id);
     std::erase_if(turns,
                   [](const json::Value* turn) { return json::text(*turn, "kind") != "prompt"; });
     return turns;

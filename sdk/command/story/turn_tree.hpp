@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +28,15 @@ public:
     const json::Value* find(std::uint64_t id) const;
     const json::Value* find(std::string_view name) const;
     std::vector<std::string> names() const;
-    // The turns from the session's beginning to the current one, which is the last.
-    std::vector<const json::Value*> path() const;
-    // The prompts of path().
-    std::vector<const json::Value*> prompts() const;
+    // The turn that a player names by its number, as it is, or by its name; 0: the beginning.
+    // Nothing if no turn has the name.
+    std::optional<std::uint64_t> number_of(const std::string& text) const;
+    // The turns from the session's beginning to this one, which is the last.
+    std::vector<const json::Value*> path_to(std::uint64_t id) const;
+    std::vector<const json::Value*> path() const { return path_to(current()); }
+    // The prompts of such a path.
+    std::vector<const json::Value*> prompts_to(std::uint64_t id) const;
+    std::vector<const json::Value*> prompts() const { return prompts_to(current()); }
     // The newest turn, if it is an interrupted prompt that follows the current turn; otherwise
     // null.
     const json::Value* interrupted() const;
