@@ -11,14 +11,23 @@
 namespace narratoria::slurm {
 namespace {
 
+// The first lease of a job is shorter: its host may be gone since it was submitted. Renewals are more
+// frequent than even that, because the first one can be too early for the script.
+constexpr std::chrono::seconds kFirstLease(30);
+constexpr std::chrono::seconds kRenewal(20);
+
 // A signal interrupts `wait`, and the time begins again. The first one comes when the job runs, which
 // may be before its script has set the trap; URG does nothing then.
 std::string lease_script(std::chrono::milliseconds lease) {
-    const std::string seconds = std::to_string((lease.count() + 999) / 1000);
+    const auto seconds = [](std::chrono::milliseconds time) {
+        return std::to_string((time.count() + 999) / 1000);
+    };
     return "#!/bin/sh\n"
            "trap 'renewed=1' URG\n"
-           "while :; do renewed=; sleep " +
-           seconds + " & wait $!; [ \"$renewed\" ] || exit 1; done\n";
+           "lease=" +
+           seconds(std::min<std::chrono::milliseconds>(lease / 2, kFirstLease)) +
+           "\nwhile :; do renewed=; sleep $lease & wait $!; [ \"$renewed\" ] || exit 1; lease=" +
+           seconds(lease) + "; done\n";
 }
 
 constexpr const char* kKeeper =
@@ -111,7 +120,9 @@ void Allocation::accept(const plugin::ProcessExit& exit) {
 
 void Allocation::renew() {
     keeper_.write("\n");
-    next_renewal_ = plugin::Timer(host_, request_.lease / 3, [this] { renew(); });
+    next_renewal_ =
+        plugin::Timer(host_, std::min<std::chrono::milliseconds>(request_.lease / 3, kRenewal),
+                      [this] { renew(); });
 }
 
 void Allocation::take_pending(const JobState& state) {
