@@ -2,9 +2,7 @@
 #include "tool/schema/evaluator.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "base/bytes/utf8.hpp"
