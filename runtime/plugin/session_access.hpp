@@ -58,8 +58,8 @@ public:
     virtual ~SessionAccess() = default;
 
     virtual Loop& loop() = 0;
-    virtual std::shared_ptr<const EngineThread> engine_thread() const = 0;
-    virtual bool on_engine_thread() const = 0;  // thread-safe
+    virtual const std::shared_ptr<EngineThread>& engine_thread() const = 0;  // thread-safe
+    bool on_engine_thread() const { return engine_thread()->is_current(); }
     // The nesting depth of callbacks. Unless it is 0, the engine must not be driven.
     virtual uint32_t& callback_depth() = 0;
     virtual const std::string& session_id() const = 0;  // thread-safe

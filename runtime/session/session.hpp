@@ -233,10 +233,9 @@ private:
 
     // plugin::SessionAccess: the functions that plugins call.
     Loop& loop() override { return with_.engine.loop(); }
-    std::shared_ptr<const EngineThread> engine_thread() const override {
+    const std::shared_ptr<EngineThread>& engine_thread() const override {
         return with_.engine.thread();
     }
-    bool on_engine_thread() const override { return with_.engine.on_its_thread(); }
     uint32_t& callback_depth() override { return with_.engine.callback_depth(); }
     const std::string& session_id() const override { return stream_.session_id(); }
     void log(uint32_t level, std::string_view message, std::string_view code = {}) override {

@@ -42,10 +42,7 @@ const std::string kFolder = NARRATORIA_BENCH_LIBRARIES;
 class Session : public plugin::SessionAccess {
 public:
     Loop& loop() override { return loop_; }
-    std::shared_ptr<const EngineThread> engine_thread() const override {
-        return std::make_shared<EngineThread>();
-    }
-    bool on_engine_thread() const override { return true; }
+    const std::shared_ptr<EngineThread>& engine_thread() const override { return thread_; }
     uint32_t& callback_depth() override { return depth_; }
     const std::string& session_id() const override { return folder_; }
     void log(uint32_t, std::string_view message, std::string_view = {}) override {
@@ -99,6 +96,7 @@ public:
     plugin::ToolPlaces tools() { return {registry_, runners_, processes_}; }
 
 private:
+    const std::shared_ptr<EngineThread> thread_ = std::make_shared<EngineThread>();
     Loop loop_;
     Inbox inbox_{loop_, [](uint32_t, std::string_view, std::string_view) {}};
     process::Pool pool_{loop_, ""};

@@ -26,10 +26,7 @@ using ::testing::HasSubstr;
 class Answers : public plugin::SessionAccess {
 public:
     Loop& loop() override { return loop_; }
-    std::shared_ptr<const EngineThread> engine_thread() const override {
-        return std::make_shared<EngineThread>();
-    }
-    bool on_engine_thread() const override { return true; }
+    const std::shared_ptr<EngineThread>& engine_thread() const override { return thread_; }
     uint32_t& callback_depth() override { return depth_; }
     const std::string& session_id() const override { return id_; }
     void log(uint32_t, std::string_view, std::string_view) override {}
@@ -84,6 +81,7 @@ public:
     std::vector<std::string> plans, failures, given_up, warnings;
 
 private:
+    const std::shared_ptr<EngineThread> thread_ = std::make_shared<EngineThread>();
     Loop loop_;
     Inbox inbox_{loop_, {}};
     uint32_t depth_ = 0;
