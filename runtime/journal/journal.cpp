@@ -154,13 +154,23 @@ StoreFile& Journal::flushed_file() {
                          "the session is no longer stored in \"" + options_.path + "\"");
     }
     flush();
-    writer_.wait_for(target_);
-    if (const StoreFailure* const failure = Writer::failure_of(*target_)) {
+    if (const StoreFailure* const failure = wait_for_disk()) {
         const StoreFailure why = *failure;
         fail(why);
-        throw StoreError("STORE_IO", why.message);
+        throw StoreError(why.code, why.message);
     }
     return Writer::file_of(*target_);
+}
+
+// Waits until all tasks have run; those that failed temporarily are tried again. Returns why the
+// last transaction failed, or NULL.
+const StoreFailure* Journal::wait_for_disk(bool is_last) {
+    writer_.wait_for(target_);
+    const StoreFailure* const failure = Writer::failure_of(*target_);
+    if (failure == nullptr || failure->is_final) return failure;
+    submit([](StoreFile&) {}, {}, true, 0, {}, is_last);
+    writer_.wait_for(target_);
+    return Writer::failure_of(*target_);
 }
 
 void Journal::append_turns(std::string& out) {
@@ -250,8 +260,9 @@ bool Journal::finish_end() {
     if (!then_) return false;
     writer_.wait_for(target_);
     const StoreFailure* const failure = Writer::failure_of(*target_);
+    const bool is_lost = failure != nullptr && failure->is_final;
     if (failure != nullptr) fail(*failure);
-    report(failure == nullptr ? ended_turn_ : 0, failure == nullptr);
+    report(is_lost ? 0 : ended_turn_, failure == nullptr);
     return true;
 }
 
@@ -262,8 +273,7 @@ void Journal::close() {
             end_running(is_whole ? TurnStatus::Completed : TurnStatus::Cancelled, {});
         }
         finish_end();
-        writer_.wait_for(target_);
-        if (const StoreFailure* const failure = Writer::failure_of(*target_)) fail(*failure);
+        if (const StoreFailure* const failure = wait_for_disk(true)) fail(*failure);
         session_.reset();
     }
     target_.reset();
@@ -366,14 +376,13 @@ void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& s
     then_ = std::move(then);
     ended_turn_ = last_;
     ended_seq_ = session_->stream.last_number();
-    end_running(status,
-                [this, life = lifetime_.watch(), seq = ended_seq_](const StoreFailure* failure) {
-                    if (life.ended() || !is_listening()) return;
-                    if (failure != nullptr) return fail(*failure);
-                    durable_seq_ = std::max(durable_seq_, seq);
-                    // If end_turn() did not wait, a later turn may be the one that waits now.
-                    if (seq == ended_seq_) report(ended_turn_, true);
-                });
+    end_running(status, [this, seq = ended_seq_](const StoreFailure* failure) {
+        if (failure == nullptr) durable_seq_ = std::max(durable_seq_, seq);
+        // If end_turn() did not wait, a later turn may be the one that waits now.
+        if (seq != ended_seq_) return;
+        if (failure == nullptr) report(ended_turn_, true);
+        else report_failure_soon(ended_turn_);
+    });
     if (!options_.waits) report(ended_turn_, false);
 }
 
@@ -402,20 +411,22 @@ void Journal::end_running(TurnStatus status,
 
 void Journal::submit(std::function<void(StoreFile& file)> write,
                      std::function<void(const StoreFailure* failure)> done, bool waits,
-                     size_t bytes, std::function<std::string(StoreFile& file)> then) {
-    if (!done) {
-        done = [this, life = lifetime_.watch()](const StoreFailure* failure) {
-            if (!life.ended() && failure != nullptr) fail(*failure);
-        };
-    }
+                     size_t bytes, std::function<std::string(StoreFile& file)> then, bool is_last) {
+    auto take = [this, life = lifetime_.watch(),
+                 done = std::move(done)](const StoreFailure* failure) {
+        if (life.ended() || !is_listening()) return;
+        if (failure != nullptr) fail(*failure);
+        else if (std::exchange(is_failing_, false)) session_->on_recovery();
+        if (done && is_listening()) done(failure);
+    };
     std::function<void(const std::string& warning)> warn;
     if (then) {
         warn = [this, life = lifetime_.watch()](const std::string& warning) {
             if (!life.ended() && is_listening()) session_->on_warning(warning);
         };
     }
-    writer_.submit({target_, std::move(write), std::move(then), std::move(warn), std::move(done),
-                    waits, bytes});
+    writer_.submit({target_, std::move(write), std::move(then), std::move(warn), std::move(take),
+                    waits, bytes, is_last});
 }
 
 void Journal::report(TurnId turn, bool is_durable) {
@@ -427,14 +438,22 @@ void Journal::report(TurnId turn, bool is_durable) {
 
 void Journal::fail(const StoreFailure& failure) {
     if (!is_listening()) return;
+    if (!failure.is_final) {
+        if (!std::exchange(is_failing_, true)) session_->on_failure(failure);
+        return;
+    }
     const auto on_failure = std::move(session_->on_failure);
     session_.reset();
     records_.take();
-    if (on_failure) on_failure(failure);
-    // Deferred, to come after the session's warning, which is deferred too: a display shows the
-    // warning with the turn.
-    loop_.defer([this, life = lifetime_.watch()] {
-        if (!life.ended()) report(0, false);
+    on_failure(failure);
+    report_failure_soon(0);
+}
+
+// Deferred, to come after the session's warning, which is deferred too: a display shows the warning
+// with the turn.
+void Journal::report_failure_soon(TurnId turn) {
+    loop_.defer([this, turn, life = lifetime_.watch()] {
+        if (!life.ended()) report(turn, false);
     });
 }
 

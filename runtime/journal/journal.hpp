@@ -24,8 +24,9 @@
 
 namespace narratoria::journal {
 
-// Belongs to a session. Engine thread only. If the store becomes unwritable, the session continues
-// without it.
+// Belongs to a session. Engine thread only. If the disk is full or the store is locked, the session
+// continues, and what could not be written is written with a later turn. After other failures, the
+// session continues without the store.
 class Journal final : private state::PatchListener, private event::Recorder {
 public:
     struct Options {
@@ -87,8 +88,11 @@ public:
         event::Stream& stream;
         // Returns TurnEnd::rest for a turn of this kind that ends now.
         std::function<std::string(TurnKind kind)> rest;
-        // The last call: the store cannot be written.
+        // The store cannot be written; called once until on_recovery, and for a final failure, which
+        // is the last call.
         std::function<void(const StoreFailure& failure)> on_failure;
+        // Everything is stored again.
+        std::function<void()> on_recovery;
         // The store has a fault; the session is still stored.
         std::function<void(const std::string& warning)> on_warning;
     };
@@ -153,9 +157,12 @@ private:
     void end_running(TurnStatus status, std::function<void(const StoreFailure* failure)> done);
     void submit(std::function<void(StoreFile& file)> write,
                 std::function<void(const StoreFailure* failure)> done = {}, bool waits = false,
-                size_t bytes = 0, std::function<std::string(StoreFile& file)> then = {});
+                size_t bytes = 0, std::function<std::string(StoreFile& file)> then = {},
+                bool is_last = false);
+    const StoreFailure* wait_for_disk(bool is_last = false);
     void fail(const StoreFailure& failure);
     void report(TurnId turn, bool is_durable);
+    void report_failure_soon(TurnId turn);
 
     Loop& loop_;
     Writer& writer_;
@@ -176,6 +183,7 @@ private:
     int64_t patch_bytes_ = 0;
     std::string assets_;  // the elements of TurnEnd::assets
     bool flushes_soon_ = false;
+    bool is_failing_ = false;
     uint64_t durable_seq_ = 0;
 
     // The arguments of end_turn(), while it waits for the disk.

@@ -56,7 +56,9 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-bool is_full(int system_error) { return system_error == ENOSPC || system_error == EDQUOT; }
+bool is_full(int system_error) {
+    return system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
+}
 
 // SQLite reads a file in WAL mode only where it may create files in the same folder. Where it may
 // not, such as on a read-only medium, the file changes only while another process has it open, and
@@ -150,12 +152,12 @@ Connection::Connection(const std::string& path, Access access)
         throw StoreError("STORE_IO",
                          ("the store \"" + path + "\" cannot be written").append(advice_));
     }
-    sqlite_.busy_timeout(opened, kBusyMs);
+    wait_for_others(kBusyMs);
 }
 
 Connection::~Connection() = default;
 
-void Connection::fail(int result, std::string_view what) const {
+void Connection::fail(int result, std::string_view what, int system_error) const {
     if ((result & 0xFF) == SQLITE_NOMEM) throw std::bad_alloc();
     const int extended = handle_ != nullptr ? sqlite_.extended_errcode(handle_.get()) : result;
     const char* const why =
@@ -163,7 +165,10 @@ void Connection::fail(int result, std::string_view what) const {
     std::string message = "the store \"" + path_ + "\" ";
     message.append(what).append(": ").append(why != nullptr ? why : "?");
     const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
-    const int system_error = handle_ != nullptr ? sqlite_.system_errno(handle_.get()) : 0;
+    if (const int known = handle_ != nullptr ? sqlite_.system_errno(handle_.get()) : 0;
+        known != 0) {
+        system_error = known;
+    }
     if ((reason == SQLITE_CANTOPEN || reason == SQLITE_IOERR) && system_error != 0) {
         message.append(": ").append(std::strerror(system_error));
     }
@@ -181,8 +186,10 @@ void Connection::fail(int result, std::string_view what) const {
 }
 
 void Connection::run(const char* statements) {
+    // SQLite does not keep the errno of a COMMIT that failed.
+    errno = 0;
     const int result = sqlite_.exec(handle_.get(), statements, nullptr, nullptr, nullptr);
-    if (result != SQLITE_OK) fail(result, "cannot be used");
+    if (result != SQLITE_OK) fail(result, "cannot be used", errno);
 }
 
 int64_t Connection::number(const char* query) {

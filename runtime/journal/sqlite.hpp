@@ -57,7 +57,7 @@ struct Sqlite {
 // A store that cannot be used, perhaps only temporarily. The code is for programs:
 // STORE_UNAVAILABLE  SQLite is not installed
 // STORE_IO           the file cannot be opened, read or written
-// STORE_FULL         the disk is full
+// STORE_FULL         the disk, or the user's quota or limit, is full
 // STORE_LOCKED       another process has locked it
 // STORE_DAMAGED      it is not a store, or its content is broken
 // STORE_NEWER        a newer version of the library wrote it
@@ -66,6 +66,11 @@ public:
     StoreError(const char* code, const std::string& message)
         : std::runtime_error(message), code_(code) {}
     const char* code() const { return code_; }
+    // True: the same may succeed later.
+    bool is_temporary() const {
+        const std::string_view code = code_;
+        return code == "STORE_FULL" || code == "STORE_LOCKED";
+    }
 
 private:
     const char* code_;
@@ -75,7 +80,7 @@ private:
 class Connection {
 public:
     enum class Access : uint8_t { ReadOnly, ReadWrite };
-    // How long to wait while another process commits.
+    // How long to wait while another process commits, unless wait_for_others() changes it.
     static constexpr int kBusyMs = 5000;
 
     // Creates a missing file, unless it is opened read-only.
@@ -84,6 +89,7 @@ public:
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
+    void wait_for_others(int milliseconds) { sqlite_.busy_timeout(handle_.get(), milliseconds); }
     // Statements without parameters or rows, separated by semicolons.
     void run(const char* statements);
     int64_t number(const char* query);
@@ -99,7 +105,8 @@ private:
         void operator()(sqlite3* handle) const { sqlite->close_v2(handle); }
     };
 
-    [[noreturn]] void fail(int result, std::string_view what) const;
+    // `system_error`: the errno of the failure, if SQLite does not know it; or 0.
+    [[noreturn]] void fail(int result, std::string_view what, int system_error = 0) const;
 
     std::string path_;
     std::string_view advice_;  // if it cannot be opened or written

@@ -135,6 +135,8 @@ public:
     // True if a StoreFile, in this or another process, is the writer of the session.
     bool is_locked(int64_t session);
 
+    // How long begin() waits while another process writes.
+    void wait_for_others(int milliseconds) { connection_->wait_for_others(milliseconds); }
     // A transaction: everything between begin() and commit() is stored, or nothing. With `waits`,
     // and now and then without it, commit() returns when the data is on the disk. Otherwise the
     // data survives the end of the process, but a power failure only after the next commit that

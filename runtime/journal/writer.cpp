@@ -18,7 +18,9 @@ public:
     explicit Target(StoreFile opened) : file(std::move(opened)) {}
 
     StoreFile file;
-    std::unique_ptr<StoreFailure> failure;  // the writer's thread only
+    // The writer's thread only:
+    std::unique_ptr<StoreFailure> failure;
+    std::list<Task> kept;  // the tasks of failed transactions
 };
 
 struct Writer::Post {
@@ -26,6 +28,9 @@ struct Writer::Post {
 };
 
 namespace {
+
+// How long to wait for another process that has locked the file, after a failure.
+constexpr int kRetryMs = 100;
 
 // Retries until there is memory: an exception in the thread would end the process, and no task may
 // be lost.
@@ -139,40 +144,39 @@ void Writer::run() {
     }
 }
 
-// Writes the tasks of the first task's target in one transaction.
+// Writes the tasks of the first task's target.
 void Writer::write(std::list<Task>& tasks) {
     const std::shared_ptr<Target> target = tasks.front().target;
-    std::list<Task> own;
-    bool waits = false;
+    std::list<Task> own = std::move(target->kept);
+    bool waits = false, is_last = false;
     for (auto task = tasks.begin(); task != tasks.end();) {
         const auto next = std::next(task);
         if (task->target == target) {
             waits = waits || task->waits;
+            is_last = is_last || task->is_last;
             own.splice(own.end(), tasks, task);
         }
         task = next;
     }
-    if (target->failure == nullptr) {
-        auto fail = [&](const char* code, std::string_view before, const char* what) {
-            target->file.roll_back();
-            until_memory([&] {
-                target->failure = std::make_unique<StoreFailure>(
-                    StoreFailure{code, std::string(before).append(what)});
-            });
-        };
-        try {
-            target->file.begin(waits);
-            for (const Task& task : own) task.write(target->file);
-            target->file.commit();
-        } catch (const StoreError& error) {
-            fail(error.code(), "", error.what());
-        } catch (const std::exception& error) {
-            fail("STORE_IO", "the store cannot be written: ", error.what());
-        }
+    const std::unique_ptr<StoreFailure>& failure = target->failure;
+    if (failure == nullptr || (waits && !failure->is_final)) run_all(*target, own, waits);
+    if (failure != nullptr) {
+        size_t bytes = 0;
+        for (const Task& task : own) bytes += task.bytes;
+        failure->is_final = failure->is_final || is_last || bytes > kMaxKept;
     }
-    for (Task& task : own) post_done(task, target->failure.get());
+    for (Task& task : own) post_done(task, failure.get());
+    if (failure != nullptr) {
+        if (failure->is_final) return;
+        for (Task& task : own) {
+            task.done = {};
+            task.target = {};  // which would otherwise own itself
+        }
+        target->kept = std::move(own);
+        return;
+    }
     for (Task& task : own) {
-        if (!task.then || target->failure != nullptr) continue;
+        if (!task.then) continue;
         std::string warning;
         try {
             warning = task.then(target->file);
@@ -182,6 +186,29 @@ void Writer::write(std::list<Task>& tasks) {
         }
         if (warning.empty()) continue;
         until_memory([&] { post([warn = task.warn, warning] { warn(warning); }); });
+    }
+}
+
+// Runs the tasks in one transaction; sets or clears the target's failure.
+void Writer::run_all(Target& target, const std::list<Task>& tasks, bool waits) {
+    auto fail = [&](const char* code, std::string_view before, const char* what, bool is_final) {
+        target.file.roll_back();
+        until_memory([&] {
+            target.failure = std::make_unique<StoreFailure>(
+                StoreFailure{code, std::string(before).append(what), is_final});
+        });
+    };
+    try {
+        // A failed transaction may be tried again at the end of each turn, which must not take long.
+        target.file.wait_for_others(target.failure == nullptr ? Connection::kBusyMs : kRetryMs);
+        target.file.begin(waits);
+        for (const Task& task : tasks) task.write(target.file);
+        target.file.commit();
+        target.failure.reset();
+    } catch (const StoreError& error) {
+        fail(error.code(), "", error.what(), !error.is_temporary());
+    } catch (const std::exception& error) {
+        fail("STORE_IO", "the store cannot be written: ", error.what(), true);
     }
 }
 

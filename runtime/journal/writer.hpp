@@ -20,10 +20,12 @@
 
 namespace narratoria::journal {
 
-// Why a session is no longer stored.
+// Why a session is not stored.
 struct StoreFailure {
-    std::string code;  // the code of a StoreError
+    const char* code;  // the code of a StoreError
     std::string message;
+    // False: the tasks are kept and tried again. True: they are lost, and nothing more is written.
+    bool is_final = true;
 };
 
 // Engine thread only. The destructor waits until all submitted tasks have been written.
@@ -45,26 +47,30 @@ public:
         // or a human-readable warning, with which `warn` is then called on the engine thread.
         std::function<std::string(StoreFile& file)> then;
         std::function<void(const std::string& warning)> warn;
-        // Called on the engine thread: after a failure, when nothing more is written to the target;
-        // and after a success if the task waits. May be empty. Not called once the writer is
-        // destroyed.
+        // Called once on the engine thread: after a failure, even if the task is tried again, and
+        // after a success if the task waits. May be empty. Not called once the writer is destroyed.
         std::function<void(const StoreFailure* failure)> done;
         // The commit waits for the disk.
         bool waits = false;
         size_t bytes = 0;  // the memory that the task uses
+        // No task of the target follows.
+        bool is_last = false;
     };
-    // Queues a task. Tasks of one target run in order; all queued ones run in one transaction.
+    // Queues a task. Tasks of one target run in order; all queued ones run in one transaction. If a
+    // transaction fails temporarily, its tasks are kept, as long as they use at most kMaxKept
+    // bytes, and run in one transaction with the next task that waits.
     // Blocks while tasks use more than kMaxWaiting bytes, because a disk that cannot keep up would
     // use up the memory.
     void submit(Task task);
     // Waits until all tasks of the target have run. Their `done` may still follow.
     void wait_for(const std::shared_ptr<Target>& target);
-    // Why nothing more is written to the target, or NULL. Call it only after wait_for().
+    // Why the last transaction of the target failed, or NULL. Call it only after wait_for().
     static const StoreFailure* failure_of(const Target& target);
     // The file, for the engine thread between wait_for() and the next submit().
     static StoreFile& file_of(Target& target);
 
     static constexpr size_t kMaxWaiting = 256u * 1024 * 1024;
+    static constexpr size_t kMaxKept = 64u * 1024 * 1024;
 
 private:
     struct Post;
@@ -76,6 +82,7 @@ private:
     void start();
     void run();
     void write(std::list<Task>& tasks);
+    static void run_all(Target& target, const std::list<Task>& tasks, bool waits);
     void post_done(Task& task, const StoreFailure* failure);
     void post(std::function<void()> call);
 

@@ -48,12 +48,16 @@ void Session::restore_from_journal() {
                     [this](const journal::StoreFailure& failure) {
                         const std::string message =
                             failure.message +
-                            "; the session continues without being stored; to store it again, "
-                            "remove the cause, close the session and open it again: it continues "
-                            "from its last stored turn";
+                            (failure.is_final
+                                 ? "; the session continues without being stored; to store it "
+                                   "again, remove the cause, close the session and open it again: "
+                                   "it continues from its last stored turn"
+                                 : "; the session continues, and each turn tries again to store "
+                                   "what is missing: remove the cause before you close it");
                         log(NAR_LOG_ERROR, message, failure.code);
                         warn(failure.code, message);
                     },
+                    [this] { log(NAR_LOG_INFO, "all turns are stored again", "STORE_RECOVERED"); },
                     [this](const std::string& warning) {
                         log(NAR_LOG_ERROR, warning, "STORE_DAMAGED");
                         warn("STORE_DAMAGED", warning);

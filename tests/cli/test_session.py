@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from harness import NARRATORIA, TORCH, environment
+from harness import NARRATORIA, PROMPT_SIGN, TORCH, environment
 
 
 @pytest.fixture
@@ -324,6 +325,25 @@ def test_turns_that_are_not_stored_are_counted(command, tmp_path):
     command("play", "--story", story, "--store", store, "--session", "s", "lose", "lose").exits(
         1, "the last 2 turns are not stored")
     command("play", "--story", story, "--store", store, "--session", "s", stdin=b"lose\n").exits(1, "turn is not stored")
+
+
+def test_turns_are_stored_once_the_disk_has_room(command, tmp_path):
+    story = command.story({"say": [{"narrative": "told", "plan": {"tools": []}}]})
+    game = ["--store", tmp_path / "saves.db", "--session", "s"]
+    terminal = command.on_terminal("play", "--story", story, *game)
+
+    def limit_files_to(size):
+        resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    terminal.prompt("say\n", "told")
+    terminal.read_until(PROMPT_SIGN)
+    limit_files_to(1024)
+    terminal.type("say\n", "tries again")
+    limit_files_to(resource.RLIM_INFINITY)
+    terminal.prompt("say\n", "all turns are stored again")
+    terminal.prompt("/quit\n")
+    terminal.finish().exits(0)
+    assert len(json.loads(command("session", "tree", *game, "--json").out)["turns"]) == 3
 
 
 def test_pipe_is_not_a_store(session, play, tmp_path):

@@ -571,44 +571,89 @@ TEST_F(Branches, RandomMovesMatchTheModel) {
 
 class UnwritableStore : public KeptSession {
 protected:
-    // The session continues without the store, with one warning.
-    void expect_goes_on(std::string_view code) {
-        EXPECT_EQ(play("adds"), "1 durable");
-        break_it();
-        EXPECT_EQ(play("paints"), "0 not durable");
-        EXPECT_EQ(play("removes"), "0 not durable");
-        EXPECT_EQ(state(), R"({"a":{"c":"x"},"n":[1,2]})");
+    std::vector<std::string> warnings() const {
         std::vector<std::string> codes;
         for (const Record& warning : stage->recorder.of(Kind::Warning)) {
             codes.push_back(warning.body["code"].string());
         }
-        EXPECT_THAT(codes, ElementsAre(code));
+        return codes;
     }
-    std::function<void()> break_it;
 };
 
 TEST_F(UnwritableStore, RemovedFileIsReportedOnce) {
     open();
-    break_it = [&] { std::filesystem::remove(store.path()); };
-    expect_goes_on("STORE_IO");
+    EXPECT_EQ(play("adds"), "1 durable");
+    std::filesystem::remove(store.path());
+    EXPECT_EQ(play("paints"), "0 not durable");
+    EXPECT_EQ(play("removes"), "0 not durable");
+    EXPECT_EQ(state(), R"({"a":{"c":"x"},"n":[1,2]})");
+    EXPECT_THAT(warnings(), ElementsAre("STORE_IO"));
 }
 
-TEST_F(UnwritableStore, FullDiskIsReportedOnce) {
-    folder.says("adds", {patch(R"({"a":{"b":1},"n":[1,2]})"), kDone});
-    folder.says("paints", {log(std::string(60'000, 'l')), kDone});
+// The disk is full for this process: its files can have only 1 KiB. What it prints may be lost.
+class FullDisk : public UnwritableStore {
+protected:
+    FullDisk() {
+        EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+        open();
+        EXPECT_EQ(play("adds"), "1 durable");
+        fill();
+        EXPECT_EQ(play("paints"), "2 not durable");
+        EXPECT_EQ(play("removes"), "3 not durable");
+        EXPECT_EQ(state(), R"({"a":{"c":"x"},"n":[1,2]})");
+        EXPECT_THAT(warnings(), ElementsAre("STORE_FULL"));
+    }
+    ~FullDisk() override {
+        make_room();
+        std::signal(SIGXFSZ, handled_);
+    }
+    void fill() { limit(1024); }
+    void make_room() { limit(before_.rlim_cur); }
+
+    const std::vector<std::string> all_turns{"prompt adds completed", "prompt paints completed",
+                                             "prompt removes completed"};
+
+private:
+    void limit(rlim_t bytes) {
+        const rlimit limit{bytes, before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    }
+    rlimit before_{};
+    void (*handled_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST_F(FullDisk, NextTurnAlsoStoresTheTurnsBeforeIt) {
+    make_room();
+    EXPECT_EQ(play("adds"), "4 durable");
+    fill();
+    EXPECT_EQ(play("adds"), "5 not durable");
+    EXPECT_THAT(warnings(), ElementsAre("STORE_FULL", "STORE_FULL"));
+    make_room();
+    EXPECT_EQ(play("removes"), "6 durable");
+    const std::string last = state();
     open();
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const auto handled = std::signal(SIGXFSZ, SIG_IGN);
-    break_it = [&] {
-        const rlimit small{40 * 1024, before.rlim_max};
-        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    };
-    expect_goes_on("STORE_IO");
-    ::setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handled);
+    EXPECT_EQ(state(), last);
+    EXPECT_EQ(turns().size(), 6u);
+}
+
+TEST_F(FullDisk, MissingTurnsAreStoredWhenTheyAreListed) {
+    EXPECT_THROW(stage->session.turns(), Error);
+    make_room();
+    EXPECT_EQ(Json(stage->session.turns().view())["turns"].elements().size(), 3u);
+    stage->session.go_to(1);
+    EXPECT_EQ(state(), R"({"a":{"b":1},"n":[1,2]})");
+}
+
+TEST_F(FullDisk, MissingTurnsAreStoredWhenTheSessionEnds) {
+    make_room();
     stage.reset();
-    EXPECT_THAT(turns(), ElementsAre("prompt adds completed"));
+    EXPECT_EQ(turns(), all_turns);
+}
+
+TEST_F(FullDisk, TurnsMissingAtTheEndAreLost) {
+    stage.reset();
+    make_room();
+    EXPECT_THAT(turns(), ElementsAre(all_turns.front()));
     open();
     EXPECT_EQ(play("adds"), "2 durable");
 }

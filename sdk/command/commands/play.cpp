@@ -49,11 +49,11 @@ int report_write_error(int error) {
 }
 
 // The exit status of a command that ended with `status`: a game that was lost is a failure.
-int report_lost_turns(const Game& game, int status) {
-    if (game.lost_turns() == 0) return status;
+int report_lost_turns(Game& game, int status) {
+    const std::uint64_t lost = game.store_missing_turns();
+    if (lost == 0) return status;
     complain(fmt::format("the last {} not stored; the game continues from the turn before",
-                         game.lost_turns() == 1 ? std::string("turn is")
-                                                : fmt::format("{} turns are", game.lost_turns())));
+                         lost == 1 ? std::string("turn is") : fmt::format("{} turns are", lost)));
     return status == kExitSuccess ? kExitFailure : status;
 }
 

@@ -142,9 +142,10 @@ Outcome Game::resume(std::uint64_t turn, std::uint32_t flags) {
 
 Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended)>& submit) {
     Outcome outcome = Outcome::Cancelled;
+    const std::uint64_t missing_before = missing_turns_;
     submit([&](Turn turn) {
         outcome = turn.outcome();
-        if (is_saved() && !turn.is_durable()) ++lost_turns_;
+        if (is_saved()) missing_turns_ = turn.is_durable() ? 0 : missing_turns_ + 1;
         const json::Document choices = json::read(turn.choices());
         choices_ = json::texts(&choices);
         if (!has_console_) write_narrative(turn.narrative());
@@ -160,7 +161,19 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     if (is_live_) interruption::show_cursor_on(-1);
     if (outcome == Outcome::Cancelled && write_error_ == 0) remark("(the turn was cancelled)");
     if (outcome == Outcome::Timeout) remark("(the turn took too long)");
+    if (missing_before > missing_turns_) remark("(all turns are stored again)");
     return outcome;
+}
+
+std::uint64_t Game::store_missing_turns() {
+    if (missing_turns_ == 0) return 0;
+    try {
+        session_->turns();  // of which all must be in the store
+        missing_turns_ = 0;
+    } catch (const Error&) {
+        // The log has the reason.
+    }
+    return missing_turns_;
 }
 
 void Game::write_title(std::string_view title) {

@@ -51,8 +51,9 @@ public:
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
     bool is_saved() const noexcept { return !store_.path().empty(); }
-    // The turns of a saved game that were played but not stored, because its store failed.
-    std::uint64_t lost_turns() const noexcept { return lost_turns_; }
+    // Tries once more to store the turns of a saved game that could not be stored. Returns how many
+    // are not stored.
+    std::uint64_t store_missing_turns();
     // The errno of the first failed write to standard output (EPIPE: the reader is gone), or 0.
     int write_error() const noexcept { return write_error_; }
     const Style& style() const noexcept { return style_; }
@@ -115,7 +116,7 @@ private:
     std::uint32_t log_level_;
     bool is_open_ = false;  // the title was written
     bool has_console_ = false;
-    std::uint64_t lost_turns_ = 0;
+    std::uint64_t missing_turns_ = 0;
     int write_error_ = 0;
     std::vector<std::string> early_log_;
     const bool is_verbose_;
