@@ -96,8 +96,15 @@ def signature(returns, parameters):
     return {"returns": declared(f"{returns.strip()} _")["type"], "parameters": out}
 
 
-def fields_of(body):
-    """Returns the members of a struct, each with the thread marks of the comment before it."""
+def marks_for(field, comment):
+    """Returns the thread marks of a member in the comment of its struct: its own, or those of all."""
+    own = re.search(rf"^ \*   {field} +(\[.*?\])", comment, re.M)
+    return marks_of(own[1] if own else comment)
+
+
+def fields_of(body, about):
+    """Returns the members of a struct, callbacks with their thread marks: those of the comment before
+    them, or of `about`, the comment of the struct."""
     fields, comment, rest = [], "", body
     while rest.strip():
         rest = rest.lstrip()
@@ -111,8 +118,8 @@ def fields_of(body):
             if letter == ";" and depth == 0:
                 break
         field = declared(plain(rest[:end]))
-        if field["type"] == "callback" and marks_of(comment):
-            field["threads"] = marks_of(comment)
+        if field["type"] == "callback":
+            field["threads"] = marks_of(comment) or marks_for(field["name"], about)
         fields.append(field)
         rest = rest[end + 1:]
         # A comment on the same line belongs to this field, not to the next one.
@@ -146,8 +153,14 @@ def read_headers():
             else:
                 names = [each.split("=")[0].strip() for each in listed.split(",") if each.strip()]
             api["constants"] += [{"name": name, "header": header} for name in names]
-        for name, body in re.findall(r"^(?:typedef )?struct (\w+) \{(.*?)^\}", text, re.S | re.M):
-            api["structs"].append({"name": name, "header": header, "fields": fields_of(body)})
+        for about, name, body in re.findall(
+                r"(?:(/\*(?:(?!\*/).)*\*/)\s*)?^(?:typedef )?struct (\w+) \{(.*?)^\}", text,
+                re.S | re.M):
+            fields = fields_of(body, about)
+            for field in fields:
+                if field.get("threads") == []:
+                    fail(f"{header}: {field['name']} of {name} has no thread mark")
+            api["structs"].append({"name": name, "header": header, "fields": fields})
             defined.add(name)
         for alias, name in re.findall(r"^typedef (u?int\d+_t) (\w+);", text, re.M):
             api["aliases"].append({"name": name, "type": alias, "header": header})

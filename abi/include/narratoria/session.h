@@ -138,7 +138,7 @@ typedef struct nar_turn {
                              reported nothing                                                    */
 } nar_turn;
 
-/* `ended` is called exactly once for each accepted prompt or plan. [engine-thread] */
+/* `ended` is called exactly once for each accepted prompt. [engine-thread] */
 typedef struct nar_turn_handler {
     uint32_t size;
     uint32_t reserved;
@@ -146,6 +146,7 @@ typedef struct nar_turn_handler {
     void (*ended)(void *user, const nar_turn *turn); /* may be NULL; `turn` is valid in the call */
 } nar_turn_handler;
 
+/* `ended` is called exactly once for each accepted plan. [engine-thread] */
 typedef struct nar_execution_handler {
     uint32_t size;
     uint32_t reserved;
