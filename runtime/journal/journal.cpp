@@ -156,7 +156,7 @@ StoreFile& Journal::flushed_file() {
     flush();
     if (const StoreFailure* const failure = wait_for_disk()) {
         const StoreFailure why = *failure;
-        fail(why);
+        if (why.is_final) fail(why);
         throw StoreError(why.code, why.message);
     }
     return Writer::file_of(*target_);
@@ -168,7 +168,7 @@ const StoreFailure* Journal::wait_for_disk(bool is_last) {
     writer_.wait_for(target_);
     const StoreFailure* const failure = Writer::failure_of(*target_);
     if (failure == nullptr || failure->is_final) return failure;
-    submit([](StoreFile&) {}, {}, true, 0, {}, is_last);
+    submit({}, {}, true, 0, {}, is_last);
     writer_.wait_for(target_);
     return Writer::failure_of(*target_);
 }
@@ -261,8 +261,10 @@ bool Journal::finish_end() {
     writer_.wait_for(target_);
     const StoreFailure* const failure = Writer::failure_of(*target_);
     const bool is_lost = failure != nullptr && failure->is_final;
-    if (failure != nullptr) fail(*failure);
-    report(is_lost ? 0 : ended_turn_, failure == nullptr);
+    const TurnId turn = is_lost ? 0 : ended_turn_;
+    const bool is_durable = failure == nullptr;
+    if (is_lost) fail(*failure);
+    report(turn, is_durable);
     return true;
 }
 
@@ -316,7 +318,7 @@ void Journal::note_tool_starting(const event::Subject& subject, std::string_view
     add({RecordKind::ToolStarting, 0, 0, subject.attempt, 0, loop_.wall_us(), subject.plan_id,
          subject.tool_id, body});
     flush();
-    submit([](StoreFile&) {}, {}, true);
+    submit({}, {}, true);
     writer_.wait_for(target_);
 }
 
@@ -363,12 +365,14 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
     const TurnId turn = ++last_;
     const std::optional<TurnId> parent =
         std::exchange(current_, kind == TurnKind::Host ? std::optional<TurnId>(turn) : current_);
-    submit([row = row_, turn, parent, kind, prompt = std::string(prompt),
-            time_ms = milliseconds(time_us)](StoreFile& file) {
-        file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
-        // A host turn is complete after each patch, so it becomes current immediately.
-        if (kind == TurnKind::Host) file.go_to(row, turn);
-    });
+    submit(
+        [row = row_, turn, parent, kind, prompt = std::string(prompt),
+         time_ms = milliseconds(time_us)](StoreFile& file) {
+            file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
+            // A host turn is complete after each patch, so it becomes current immediately.
+            if (kind == TurnKind::Host) file.go_to(row, turn);
+        },
+        {}, false, prompt.size());
 }
 
 void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& stored)> then) {
@@ -380,8 +384,7 @@ void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& s
         if (failure == nullptr) durable_seq_ = std::max(durable_seq_, seq);
         // If end_turn() did not wait, a later turn may be the one that waits now.
         if (seq != ended_seq_) return;
-        if (failure == nullptr) report(ended_turn_, true);
-        else report_failure_soon(ended_turn_);
+        report_soon(ended_turn_, failure == nullptr);
     });
     if (!options_.waits) report(ended_turn_, false);
 }
@@ -395,15 +398,17 @@ void Journal::end_running(TurnStatus status,
     const state::Tree& tree = session_->state.tree();
     const uint64_t max_fold_bytes = std::max(kMinSnapshotBytes, tree.json_bytes());
     const uint64_t digest = tree.digest();
+    std::string assets = assets_.empty() ? std::string() : "[" + assets_ + "]";
+    std::string rest = session_->rest(kind);
+    const size_t bytes = assets.size() + rest.size();
     submit(
         [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
-         patches = patches_, fold_bytes = kTurnFoldBytes + patch_bytes_,
-         assets = assets_.empty() ? std::string() : "[" + assets_ + "]",
-         rest = session_->rest(kind)](StoreFile& file) {
+         patches = patches_, fold_bytes = kTurnFoldBytes + patch_bytes_, assets = std::move(assets),
+         rest = std::move(rest)](StoreFile& file) {
             file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
             file.go_to(row, turn);
         },
-        std::move(done), true, 0,
+        std::move(done), true, bytes,
         [row = row_, turn = last_, max_fold_bytes, digest](StoreFile& file) {
             return take_snapshot(file, row, turn, max_fold_bytes, digest);
         });
@@ -446,14 +451,14 @@ void Journal::fail(const StoreFailure& failure) {
     session_.reset();
     records_.take();
     on_failure(failure);
-    report_failure_soon(0);
+    report_soon(0, false);
 }
 
-// Deferred, to come after the session's warning, which is deferred too: a display shows the warning
-// with the turn.
-void Journal::report_failure_soon(TurnId turn) {
-    loop_.defer([this, turn, life = lifetime_.watch()] {
-        if (!life.ended()) report(turn, false);
+// Deferred, to come after a warning of the session, which is deferred too: a display shows the
+// warning with the turn.
+void Journal::report_soon(TurnId turn, bool is_durable) {
+    loop_.defer([this, turn, is_durable, life = lifetime_.watch()] {
+        if (!life.ended()) report(turn, is_durable);
     });
 }
 

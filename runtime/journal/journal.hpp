@@ -57,7 +57,9 @@ public:
         std::deque<PastPrompt> prompts;
     };
     struct StoredTurn {
-        TurnId turn = 0;  // 0: the store does not have it
+        // 0: the session is no longer stored. If it is not durable and its session ends, it may be
+        // lost, and a later turn then has the same number.
+        TurnId turn = 0;
         bool is_durable = false;
         // All records up to this one are on the disk.
         uint64_t durable_seq = 0;
@@ -162,7 +164,7 @@ private:
     const StoreFailure* wait_for_disk(bool is_last = false);
     void fail(const StoreFailure& failure);
     void report(TurnId turn, bool is_durable);
-    void report_failure_soon(TurnId turn);
+    void report_soon(TurnId turn, bool is_durable);
 
     Loop& loop_;
     Writer& writer_;

@@ -165,10 +165,7 @@ void Connection::fail(int result, std::string_view what, int system_error) const
     std::string message = "the store \"" + path_ + "\" ";
     message.append(what).append(": ").append(why != nullptr ? why : "?");
     const int reason = (extended != SQLITE_OK ? extended : result) & 0xFF;
-    if (const int known = handle_ != nullptr ? sqlite_.system_errno(handle_.get()) : 0;
-        known != 0) {
-        system_error = known;
-    }
+    if (system_error == 0 && handle_ != nullptr) system_error = sqlite_.system_errno(handle_.get());
     if ((reason == SQLITE_CANTOPEN || reason == SQLITE_IOERR) && system_error != 0) {
         message.append(": ").append(std::strerror(system_error));
     }
@@ -177,7 +174,10 @@ void Connection::fail(int result, std::string_view what, int system_error) const
             .append(path_)
             .append("\" .recover | sqlite3 NEW_FILE");
     }
-    if (reason == SQLITE_IOERR && is_full(system_error)) throw StoreError("STORE_FULL", message);
+    // After a failed fsync, what was written before may be lost, so it does not help to try again.
+    if (reason == SQLITE_IOERR && extended != SQLITE_IOERR_FSYNC && is_full(system_error)) {
+        throw StoreError("STORE_FULL", message);
+    }
     const bool lacks_descriptors = system_error == EMFILE || system_error == ENFILE;
     if (reason == SQLITE_READONLY || (reason == SQLITE_CANTOPEN && !lacks_descriptors)) {
         message.append(advice_);

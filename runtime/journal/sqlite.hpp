@@ -105,7 +105,7 @@ private:
         void operator()(sqlite3* handle) const { sqlite->close_v2(handle); }
     };
 
-    // `system_error`: the errno of the failure, if SQLite does not know it; or 0.
+    // `system_error`: the errno of the failure, if SQLite does not keep it; or 0.
     [[noreturn]] void fail(int result, std::string_view what, int system_error = 0) const;
 
     std::string path_;

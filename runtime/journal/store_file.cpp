@@ -382,8 +382,9 @@ bool StoreFile::lock(int64_t session) {
 void StoreFile::begin(bool waits) {
     waits = waits || unsynced_bytes_ >= kMaxUnsyncedBytes;
     // SQLite cannot change it within a transaction.
-    if (std::exchange(waits_, waits) != waits) {
+    if (waits_ != waits) {
         connection_->run(waits ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+        waits_ = waits;
     }
     connection_->run("BEGIN IMMEDIATE");
 }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <iterator>
 #include <new>
@@ -30,7 +31,7 @@ struct Writer::Post {
 namespace {
 
 // How long to wait for another process that has locked the file, after a failure.
-constexpr int kRetryMs = 100;
+constexpr int kRetryMs = 500;
 
 // Retries until there is memory: an exception in the thread would end the process, and no task may
 // be lost.
@@ -159,15 +160,21 @@ void Writer::write(std::list<Task>& tasks) {
         task = next;
     }
     const std::unique_ptr<StoreFailure>& failure = target->failure;
-    if (failure == nullptr || (waits && !failure->is_final)) run_all(*target, own, waits);
+    if (failure == nullptr || (waits && !failure->is_final)) {
+        // A failed transaction is tried again at the end of each turn, which must not wait long.
+        const bool is_patient = failure == nullptr || is_last;
+        target->file.wait_for_others(is_patient ? Connection::kBusyMs : kRetryMs);
+        run_all(*target, own, waits);
+    }
     if (failure != nullptr) {
         size_t bytes = 0;
-        for (const Task& task : own) bytes += task.bytes;
+        for (const Task& task : own) bytes += sizeof(Task) + task.bytes;
         failure->is_final = failure->is_final || is_last || bytes > kMaxKept;
     }
     for (Task& task : own) post_done(task, failure.get());
     if (failure != nullptr) {
         if (failure->is_final) return;
+        own.remove_if([](const Task& task) { return !task.write; });
         for (Task& task : own) {
             task.done = {};
             task.target = {};  // which would otherwise own itself
@@ -175,18 +182,19 @@ void Writer::write(std::list<Task>& tasks) {
         target->kept = std::move(own);
         return;
     }
-    for (Task& task : own) {
-        if (!task.then) continue;
-        std::string warning;
-        try {
-            warning = task.then(target->file);
-        } catch (const std::exception&) {
-            // Ignore it: only a snapshot is missing.
-            target->file.roll_back();
-        }
-        if (warning.empty()) continue;
-        until_memory([&] { post([warn = task.warn, warning] { warn(warning); }); });
+    target->file.wait_for_others(Connection::kBusyMs);
+    const auto last =
+        std::find_if(own.rbegin(), own.rend(), [](const Task& task) { return bool(task.then); });
+    if (last == own.rend()) return;
+    std::string warning;
+    try {
+        warning = last->then(target->file);
+    } catch (const std::exception&) {
+        // Ignore it: only a snapshot is missing.
+        target->file.roll_back();
     }
+    if (warning.empty()) return;
+    until_memory([&] { post([warn = last->warn, warning] { warn(warning); }); });
 }
 
 // Runs the tasks in one transaction; sets or clears the target's failure.
@@ -199,10 +207,10 @@ void Writer::run_all(Target& target, const std::list<Task>& tasks, bool waits) {
         });
     };
     try {
-        // A failed transaction may be tried again at the end of each turn, which must not take long.
-        target.file.wait_for_others(target.failure == nullptr ? Connection::kBusyMs : kRetryMs);
         target.file.begin(waits);
-        for (const Task& task : tasks) task.write(target.file);
+        for (const Task& task : tasks) {
+            if (task.write) task.write(target.file);
+        }
         target.file.commit();
         target.failure.reset();
     } catch (const StoreError& error) {

@@ -42,8 +42,9 @@ public:
 
     struct Task {
         std::shared_ptr<Target> target;
-        std::function<void(StoreFile& file)> write;
-        // Called after the commit, outside a transaction, for optional work. Returns an empty text,
+        std::function<void(StoreFile& file)> write;  // may be empty
+        // Called after the commit, outside a transaction, for optional work; only that of the last
+        // task of the transaction. Returns an empty text,
         // or a human-readable warning, with which `warn` is then called on the engine thread.
         std::function<std::string(StoreFile& file)> then;
         std::function<void(const std::string& warning)> warn;
@@ -52,7 +53,7 @@ public:
         std::function<void(const StoreFailure* failure)> done;
         // The commit waits for the disk.
         bool waits = false;
-        size_t bytes = 0;  // the memory that the task uses
+        size_t bytes = 0;  // the memory that `write` uses
         // No task of the target follows.
         bool is_last = false;
     };

@@ -43,25 +43,26 @@ void Session::restore_from_journal() {
     stream_.continue_after(std::max(stream_.last_number(), past.interrupted_seq));
     executions_ += past.interrupted_executions;
     take_rest(past);
-    journal.listen({*with_.store, assets_, stream_,
-                    [this](journal::TurnKind kind) { return rest(kind); },
-                    [this](const journal::StoreFailure& failure) {
-                        const std::string message =
-                            failure.message +
-                            (failure.is_final
-                                 ? "; the session continues without being stored; to store it "
-                                   "again, remove the cause, close the session and open it again: "
-                                   "it continues from its last stored turn"
-                                 : "; the session continues, and each turn tries again to store "
-                                   "what is missing: remove the cause before you close it");
-                        log(NAR_LOG_ERROR, message, failure.code);
-                        warn(failure.code, message);
-                    },
-                    [this] { log(NAR_LOG_INFO, "all turns are stored again", "STORE_RECOVERED"); },
-                    [this](const std::string& warning) {
-                        log(NAR_LOG_ERROR, warning, "STORE_DAMAGED");
-                        warn("STORE_DAMAGED", warning);
-                    }});
+    journal.listen(
+        {*with_.store, assets_, stream_, [this](journal::TurnKind kind) { return rest(kind); },
+         [this](const journal::StoreFailure& failure) {
+             const std::string message =
+                 failure.message +
+                 (failure.is_final ? "; nothing more is stored; remove the cause, and open the "
+                                     "session again: it continues from its last stored turn"
+                                   : "; the session continues, and each turn tries again to store "
+                                     "what is missing: remove the cause before you close it");
+             log(NAR_LOG_ERROR, message, failure.code);
+             warn(failure.code, message);
+         },
+         [this] {
+             log(NAR_LOG_INFO, "all turns are stored again", "STORE_RECOVERED");
+             warn("STORE_RECOVERED", "all turns are stored again");
+         },
+         [this](const std::string& warning) {
+             log(NAR_LOG_ERROR, warning, "STORE_DAMAGED");
+             warn("STORE_DAMAGED", warning);
+         }});
 }
 
 void Session::take_rest(const journal::Journal::Restored& past) {

@@ -339,8 +339,9 @@ def test_turns_are_stored_once_the_disk_has_room(command, tmp_path):
     terminal.read_until(PROMPT_SIGN)
     limit_files_to(1024)
     terminal.type("say\n", "tries again")
+    terminal.read_until(PROMPT_SIGN)
     limit_files_to(resource.RLIM_INFINITY)
-    terminal.prompt("say\n", "all turns are stored again")
+    terminal.type("say\n", "all turns are stored again")
     terminal.prompt("/quit\n")
     terminal.finish().exits(0)
     assert len(json.loads(command("session", "tree", *game, "--json").out)["turns"]) == 3

@@ -535,7 +535,7 @@ class TestForks:
             asyncio.run(main())
         """
         done = python(script)
-        assert (done.stdout, done.stderr) == ("5\nTrue\n", "")
+        assert done.stdout == "5\nTrue\n", done.stderr
 
 
 class TestLeaks:

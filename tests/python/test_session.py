@@ -511,9 +511,9 @@ def test_missing_plugin_is_reported_once(caplog: pytest.LogCaptureFixture, torch
 
 
 def test_settings_for_a_misspelled_plugin_name_the_plugin(caplog: pytest.LogCaptureFixture) -> None:
-    settings = {"narratoria.consol": {"verbose": True}}
-    narratoria.Session(plugins=["narratoria.console"], plugin_settings=settings).close()
-    assert 'did you mean "narratoria.console"?' in caplog.text
+    settings = {"narratoria.wbe": {"port": 0}}
+    narratoria.Session(plugins=["narratoria.web"], plugin_settings=settings).close()
+    assert 'did you mean "narratoria.web"?' in caplog.text
 
 
 def test_unknown_plugin_and_a_wrong_strict_are_refused() -> None:

@@ -77,10 +77,11 @@ enum {
  *
  * If the store becomes unwritable, the session continues: the log and a WARNING record say why, and
  * turns are no longer durable. While the disk is full or the store is locked (STORE_FULL,
- * STORE_LOCKED), up to 64 MiB that could not be written are kept in memory; the end of each turn,
- * nar_session_read_turns, and nar_session_destroy try again to write them. After success, the turns
- * are in the store as if nothing had happened, and the log says so (STORE_RECOVERED). After other
- * failures, nothing more is stored until the session is created again.
+ * STORE_LOCKED), up to 64 MiB that could not be written are kept in memory; the end of each turn and
+ * the functions above try again to write them. After success, all turns are in the store, and the
+ * log and a WARNING record say so (STORE_RECOVERED). If that fails until the session is destroyed,
+ * the turns are lost, and their ids are used again. After other failures, nothing more is stored
+ * until the session is created again.
  */
 
 /*

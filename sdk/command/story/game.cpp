@@ -65,7 +65,7 @@ Game::Game(const GameOptions& options)
     session_->attach([this](Event event) { on_story_reloaded(event.body()); },
                      kinds(Kind::StoryReloaded));
     if (is_saved()) {
-        load_current_turn(TurnTree(session_->turns()));
+        load_current_turn(turns());
         describe_session(options);
     } else {
         load_opening();
@@ -119,8 +119,8 @@ void Game::remark(std::string_view text) {
 }
 
 // The choices of the last prompt up to this turn, or those of the opening.
-std::vector<std::string> Game::choices_after(std::uint64_t turn) const {
-    const TurnTree turns(session_->turns());
+std::vector<std::string> Game::choices_after(std::uint64_t turn) {
+    const TurnTree turns = this->turns();
     const std::vector<const json::Value*> prompts = turns.prompts_to(turn);
     if (!prompts.empty()) return json::texts(json::member(*prompts.back(), "choices"));
     const json::Document opening = json::read(session_->opening());
@@ -142,7 +142,6 @@ Outcome Game::resume(std::uint64_t turn, std::uint32_t flags) {
 
 Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended)>& submit) {
     Outcome outcome = Outcome::Cancelled;
-    const std::uint64_t missing_before = missing_turns_;
     submit([&](Turn turn) {
         outcome = turn.outcome();
         if (is_saved()) missing_turns_ = turn.is_durable() ? 0 : missing_turns_ + 1;
@@ -161,15 +160,19 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     if (is_live_) interruption::show_cursor_on(-1);
     if (outcome == Outcome::Cancelled && write_error_ == 0) remark("(the turn was cancelled)");
     if (outcome == Outcome::Timeout) remark("(the turn took too long)");
-    if (missing_before > missing_turns_) remark("(all turns are stored again)");
     return outcome;
+}
+
+TurnTree Game::turns() {
+    TurnTree all(session_->turns());
+    missing_turns_ = 0;  // a listing also stores what is missing
+    return all;
 }
 
 std::uint64_t Game::store_missing_turns() {
     if (missing_turns_ == 0) return 0;
     try {
-        session_->turns();  // of which all must be in the store
-        missing_turns_ = 0;
+        turns();
     } catch (const Error&) {
         // The log has the reason.
     }
@@ -212,7 +215,7 @@ void Game::write_current_narrative() {
 
 // Says where the game is saved, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
-    const TurnTree turns(session_->turns());
+    const TurnTree turns = this->turns();
     const json::Value* const interrupted = turns.interrupted();
     if (turn_ == 0 && !options.session_was_chosen && interrupted == nullptr) return;
     if (!options.played_elsewhere.empty()) {
@@ -234,7 +237,7 @@ void Game::describe_session(const GameOptions& options) {
 
 void Game::go_to(std::uint64_t turn) {
     session_->go_to(turn != 0 ? turn : NAR_TURN_BEGINNING);
-    load_current_turn(TurnTree(session_->turns()));
+    load_current_turn(turns());
 }
 
 // A plugin that the player names must be active.

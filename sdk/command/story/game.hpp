@@ -88,8 +88,8 @@ public:
     Outcome resume(std::uint64_t turn, std::uint32_t flags);
 
     // For a game that is saved.
-    std::vector<std::string> choices_after(std::uint64_t turn) const;
-    TurnTree turns() const { return TurnTree(session_->turns()); }
+    std::vector<std::string> choices_after(std::uint64_t turn);
+    TurnTree turns();
     // 0: the beginning.
     void go_to(std::uint64_t turn);
     void set_name(const std::string& name, std::uint64_t turn);

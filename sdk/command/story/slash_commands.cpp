@@ -33,7 +33,7 @@ Prompt prompt_in(const json::Value& turn) {
 }
 
 // The interrupted prompt after the current turn, or else the last prompt of the current branch.
-Prompt last_prompt(const Game& game) {
+Prompt last_prompt(Game& game) {
     const TurnTree turns = game.turns();
     const json::Value* const interrupted = turns.interrupted();
     return prompt_in(interrupted != nullptr ? *interrupted : *prompts_of(turns).back());
@@ -61,7 +61,7 @@ void again(Game& game, const std::string& argument) {
 }
 
 // The turn that the player names by its number or its name; 0: the beginning.
-std::uint64_t turn_in(const Game& game, const std::string& argument) {
+std::uint64_t turn_in(Game& game, const std::string& argument) {
     const TurnTree turns = game.turns();
     if (const auto number = turns.number_of(argument)) return *number;
     const std::string near = similar_name(argument, turns.names());

@@ -14,8 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// The tasks of these tests write nothing but a line into `ran`. While the store is full, each
-// transaction fails.
+// The tasks of these tests write nothing but a line into `ran`. While there is a fault, each
+// transaction fails with this code.
 class WriterTest : public testing::Test {
 protected:
     WriterTest() {
@@ -26,9 +26,15 @@ protected:
         Writer::Task task;
         task.target = target;
         task.write = [this, name](StoreFile&) {
-            if (is_full) throw StoreError("STORE_FULL", "full");
+            if (fault != nullptr) throw StoreError(fault, "it fails");
             ran.push_back(name);
         };
+        if (waits) {
+            task.then = [this, name](StoreFile&) {
+                snapshots.push_back(name);
+                return std::string();
+            };
+        }
         task.done = [this, name](const StoreFailure* failure) {
             if (failure == nullptr) return told.push_back(name + " stored");
             told.push_back(name + (failure->is_final ? " lost" : " kept"));
@@ -46,26 +52,45 @@ protected:
     Writer writer{inbox};
     std::shared_ptr<Writer::Target> target =
         writer.add(StoreFile(folder / "saves.db", Connection::Access::ReadWrite));
-    bool is_full = false;  // changed only while the writer's thread is idle
-    std::vector<std::string> ran, told;
+    const char* fault = nullptr;  // changed only while the writer's thread is idle
+    std::vector<std::string> ran, told, snapshots;
 };
 
 TEST_F(WriterTest, KeptTasksRunFirstWithTheNextThatWaits) {
-    is_full = true;
+    fault = "STORE_FULL";
     submit("a", true);
-    is_full = false;
-    submit("b", false);
+    fault = "STORE_LOCKED";
+    submit("b", true);
+    fault = nullptr;
+    submit("c", false);
     EXPECT_THAT(ran, ElementsAre());
-    submit("c", true);
-    EXPECT_THAT(ran, ElementsAre("a", "b", "c"));
-    EXPECT_THAT(told, ElementsAre("a kept", "b kept", "c stored"));
+    submit("d", true);
+    EXPECT_THAT(ran, ElementsAre("a", "b", "c", "d"));
+    EXPECT_THAT(told, ElementsAre("a kept", "b kept", "c kept", "d stored"));
+}
+
+TEST_F(WriterTest, OneSnapshotFollowsAllKeptTasks) {
+    fault = "STORE_FULL";
+    submit("a", true);
+    fault = nullptr;
+    submit("b", true);
+    EXPECT_THAT(snapshots, ElementsAre("b"));
+}
+
+TEST_F(WriterTest, TasksAreLostAfterOtherFailures) {
+    fault = "STORE_IO";
+    submit("a", true);
+    fault = nullptr;
+    submit("b", true);
+    EXPECT_THAT(ran, ElementsAre());
+    EXPECT_THAT(told, ElementsAre("a lost", "b lost"));
 }
 
 TEST_F(WriterTest, TooManyKeptBytesAreLost) {
-    is_full = true;
-    submit("a", true, Writer::kMaxKept);
-    submit("b", false, 1);
-    is_full = false;
+    fault = "STORE_FULL";
+    submit("a", true, Writer::kMaxKept - sizeof(Writer::Task));
+    submit("b", false);
+    fault = nullptr;
     submit("c", true);
     EXPECT_THAT(ran, ElementsAre());
     EXPECT_THAT(told, ElementsAre("a kept", "b lost", "c lost"));
