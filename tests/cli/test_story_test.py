@@ -233,10 +233,65 @@ def test_walks_find_choices_that_are_not_understood(command, write):
     assert 'not understood: the choice "I dance" is not understood' in ran.out
 
 
-def test_walks_report_failing_tools_and_turns(command, write):
+WET = f"#!/bin/sh\necho '{done(ok=False, summary='wet', retry=False)}'\n"
+
+
+def test_walks_find_failing_tools_that_no_answer_tells(command, write):
     folder = write()
-    (folder / "tools" / "light").write_text(f"#!/bin/sh\necho '{done(ok=False, summary='wet')}'\n")
-    command("test", "--story", folder, "--walks", "5", "--steps", "5").shows("tools/light: wet: failed")
+    (folder / "tools" / "light").write_text(WET)
+    ran = command("test", "--story", folder, "--walks", "5", "--steps", "50").exits(1)
+    ran.shows('tool failed: tools/light: wet: after "I light the torch" the story says that it was not understood',
+              'add a "failure" to the answer (prompts.json:1) (walk ', "\n    > I light the torch\n",
+              "tools/light: wet: failed 5 times\n")
+
+
+@pytest.mark.parametrize("told", ["failure", "next answer", "next entry", "unmatched"])
+def test_walks_accept_failing_tools_that_an_answer_tells(command, write, told):
+    prompts = json.loads(json.dumps(PROMPTS))
+    dry = {"narrative": "It is wet.", "choices": ["I open the door"]}
+    answers, more = prompts[2]["answers"], {}
+    if told == "failure":
+        answers[0]["failure"] = "It is wet."
+    elif told == "next answer":
+        answers.append(dry)
+    elif told == "next entry":
+        prompts.append({"patterns": ["I light the torch"], "answers": [dry]})
+    else:
+        more["unmatched"] = [answers.pop(), dry]
+        prompts.pop(2)
+    folder = write(prompts, **more)
+    (folder / "tools" / "light").write_text(WET)
+    ran = command("test", "--story", folder, "--walks", "5", "--steps", "50")
+    ran.shows("tools/light: wet: failed ")
+    assert "tool failed" not in ran.out
+
+
+@pytest.mark.parametrize(("expected", "status"), [("Sparks.\n...\n", 0), ("", 1), ("Smoke.\n", 1)])
+def test_walks_accept_a_failing_tool_that_a_transcript_expects(command, write, expected, status):
+    folder = write(transcript=f"> I open the door\n> I light the torch\n{expected}", always=["I open the door"])
+    (folder / "tools" / "light").write_text(WET)
+    ran = command("test", "--story", folder, "--walks", "5", "--steps", "20").exits(status)
+    assert ("tool failed" in ran.out) == (status == 1)
+
+
+def test_walks_end_early_if_a_tool_fails_again_and_again(command, write):
+    folder = write(always=["I light the torch"])
+    (folder / "tools" / "light").write_text("#!/bin/sh\nexit 1\n")
+    ran = command("test", "--story", folder).exits(1)
+    ran.shows("tools/light: the tool exited with status 1", ": failed 16 times after 48 retries; ",
+              "    no more walks, because all of the last 16 ended at a failed tool\n")
+    assert re.search(r"^16 walks, \d+ turns$", ran.out, re.MULTILINE), ran
+
+
+def test_a_terminal_shows_how_far_the_walks_are(command, write):
+    terminal = command.on_terminal("test", "--story", write(), "--walks", "1000000")
+    terminal.read_until(r"walk \d+ of 1000000, \d+ turns")
+    terminal.signal(signal.SIGTERM)
+    assert terminal.finish().status == 128 + signal.SIGTERM
+
+
+def test_walks_report_failing_turns(command, write):
+    folder = write()
     (folder / "n.nuwa").write_text("LET a = missing")
     (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
     ran = command("test", "--story", folder, "--walks", "2").exits(1)

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
+#include "live_region.hpp"
 #include "narratoria/engine.hpp"
 #include "output.hpp"
 #include "story/folder.hpp"
@@ -53,9 +56,43 @@ std::vector<std::string> transcripts_of(const std::string& folder) {
 
 void print(const std::string& text) { print_output(text + '\n', "the report"); }
 
+// Shows on a terminal how far the walks are, because they may take minutes. Messages come from
+// several threads.
+class Display {
+public:
+    explicit Display(std::uint64_t walks) : walks_(walks) {
+        if (is_capable_terminal(STDERR_FILENO)) {
+            live_ = std::make_unique<LiveRegion>(STDERR_FILENO, interruption::cursor_keeper());
+        }
+    }
+
+    void show(std::uint64_t walks, std::uint64_t turns) {
+        if (live_ == nullptr) return;
+        const std::lock_guard lock(mutex_);
+        const std::string line = fmt::format("walk {} of {}, {} {}", walks, walks_, turns,
+                                             turns == 1 ? "turn" : "turns");
+        live_->draw({line.substr(0, live_->width())});
+    }
+
+    void say(std::string_view message) {
+        const std::lock_guard lock(mutex_);
+        if (live_ != nullptr) live_->close();
+        complain(printable(message));
+    }
+
+    void close() {
+        if (live_ != nullptr) live_->close();
+    }
+
+private:
+    const std::uint64_t walks_;
+    std::mutex mutex_;
+    std::unique_ptr<LiveRegion> live_;
+};
+
 // Returns false if the transcript has faults or the story answers differently.
 bool test_transcript(Engine& engine, const std::string& folder, const std::string& file,
-                     bool updates) {
+                     bool updates, story::Played& played) {
     const std::string text = read_document(file, "transcript");
     std::vector<story::TranscriptFault> faults;
     const story::Transcript transcript = story::read_transcript(text, faults);
@@ -70,7 +107,7 @@ bool test_transcript(Engine& engine, const std::string& folder, const std::strin
         print(fmt::format("{}: updated", display_path(file)));
         return true;
     }
-    if (faults.empty()) faults = story::play_transcript(engine, folder, transcript);
+    if (faults.empty()) faults = story::play_transcript(engine, folder, transcript, played);
     for (const story::TranscriptFault& each : faults) {
         print(
             fmt::format("{}:{}: {}", display_path(file), each.line, printable_lines(each.message)));
@@ -84,12 +121,25 @@ bool report_walks(const story::StoryParts& parts, const story::WalkReport& repor
         print(fmt::format("{}: {} (walk {})", each.what, printable(each.message), each.walk));
         for (const std::string& step : each.steps) print("    > " + printable(step));
     }
-    for (const auto& [error, count] : report.failed_tools) {
-        print(fmt::format("{}: failed {} {}", printable(error), count,
-                          count == 1 ? "time" : "times"));
+    const auto counted = [](std::uint64_t count, const char* one, const char* more) {
+        return fmt::format("{} {}", count, count == 1 ? one : more);
+    };
+    for (const auto& [error, failures] : report.failed_tools) {
+        std::string line = fmt::format("{}: failed {}", printable(error),
+                                       counted(failures.count, "time", "times"));
+        if (failures.retries > 0) {
+            line += fmt::format(
+                " after {}; if they cannot help, let the tool end with \"retry\": false",
+                counted(failures.retries, "retry", "retries"));
+        }
+        print(line);
     }
-    print(fmt::format("{} {}, {} {}", report.walks, report.walks == 1 ? "walk" : "walks",
-                      report.turns, report.turns == 1 ? "turn" : "turns"));
+    print(fmt::format("{}, {}", counted(report.walks, "walk", "walks"),
+                      counted(report.turns, "turn", "turns")));
+    if (report.has_given_up) {
+        print(fmt::format("    no more walks, because all of the last {} ended at a failed tool",
+                          report.last_round));
+    }
     for (const auto& [ending, count] : report.endings) {
         print(fmt::format("    ending \"{}\": {}", printable(ending), count));
     }
@@ -148,21 +198,23 @@ int test(const TestOptions& options) {
     }
     const auto is_stopped = [] { return interruption::received() != 0; };
     EngineOptions engine_options;
+    Display display(options.walks);
     // Every game would report the same plugin. Walks run on several threads.
     std::atomic<bool> has_said_left_out = false;
     engine_options.log = [&](const LogLine& line) {
         if (line.level >= NAR_LOG_ERROR ||
             (line.code == "PLUGIN_LEFT_OUT" && !has_said_left_out.exchange(true))) {
-            complain(printable(line.message));
+            display.say(line.message);
         }
     };
     Engine engine(engine_options);
     bool is_good = true;
     try {
         std::size_t failed = 0;
+        story::Played played;
         for (const std::string& file : files) {
             if (is_stopped()) break;
-            if (!test_transcript(engine, folder, file, options.updates)) ++failed;
+            if (!test_transcript(engine, folder, file, options.updates, played)) ++failed;
         }
         if (!files.empty() && !options.updates) {
             print(fmt::format("{} of {} {} passed", files.size() - failed, files.size(),
@@ -172,8 +224,16 @@ int test(const TestOptions& options) {
         if (options.walks > 0 && !options.updates && !is_stopped()) {
             const story::StoryParts parts = story::parts_of(folder);
             const story::WalkReport report =
-                story::walk(engine_options, folder, parts, options.walks, options.seed,
-                            options.steps, is_stopped);
+                story::walk(engine_options, folder, parts,
+                            {.walks = options.walks,
+                             .seed = options.seed,
+                             .steps = options.steps,
+                             .expected_failures = played.expected_failures,
+                             .is_stopped = is_stopped,
+                             .show_progress = [&](std::uint64_t walks, std::uint64_t turns) {
+                                 display.show(walks, turns);
+                             }});
+            display.close();
             is_good = report_walks(parts, report) && is_good;
         }
     } catch (const Error& error) {
@@ -208,7 +268,8 @@ void add_test(Command application) {
         "is told, \"* CHOICE\", \"= /POINTER VALUE\" and \"! ENDING\". A walk takes random "
         "choices, and\n"
         "sometimes a hint, until the story ends. It reports dead ends, choices that are not\n"
-        "understood, turns that fail, and the answers and tools that no walk reached.\n"
+        "understood, tools whose failure no answer tells, turns that fail, and the answers and "
+        "tools\nthat no walk reached.\n"
         "Exit status: 0 if all is well, 1 if a transcript differs or a walk found a problem, 2 if\n"
         "the story cannot be played.\n"
         "Example:\n  narratoria test --story my-story --walks 1000");

@@ -10,6 +10,14 @@ namespace narratoria::command::story {
 
 using namespace terminal;
 
+bool PlayedTurn::has_untold_failure() const {
+    if (failed_tools.empty() || answers.empty()) return false;
+    const auto is_unmatched = [](const std::string& answer) {
+        return answer.starts_with("/unmatched");
+    };
+    return last_answer.empty() || (is_unmatched(last_answer) && !is_unmatched(answers.front()));
+}
+
 Playthrough::Playthrough(Engine& engine, const std::string& folder, std::uint64_t seed,
                          std::string_view state)
     : engine_(engine), session_(engine, {.story = folder, .state = state, .seed = seed}) {
@@ -70,12 +78,12 @@ void Playthrough::take(const Event& event) {
             const json::Value* const flag =
                 plan != nullptr ? json::member(*plan, "continue") : nullptr;
             continues_ = flag != nullptr && flag->IsBool() && flag->GetBool();
+            turn_.last_answer.clear();
             const json::Value* const metadata =
                 plan != nullptr ? json::member(*plan, "metadata") : nullptr;
             if (metadata == nullptr || !metadata->IsObject()) break;
-            if (const auto answer = json::text(*metadata, "answer"); !answer.empty()) {
-                turn_.answers.emplace_back(answer);
-            }
+            turn_.last_answer = json::text(*metadata, "answer");
+            if (!turn_.last_answer.empty()) turn_.answers.push_back(turn_.last_answer);
             turn_.rules = json::texts(json::member(*metadata, "rules"));
             turn_.ending = json::text(*metadata, "ending");
             break;
@@ -102,8 +110,9 @@ void Playthrough::take(const Event& event) {
                 tell_untold();
                 tell(summaries_[id]);
             } else if (json::text(body, "state") != "skipped") {
-                turn_.failed_tools.push_back(paths_[id] + ": " +
-                                             std::string(json::text(body, "error")));
+                turn_.failed_tools.push_back(
+                    {paths_[id] + ": " + std::string(json::text(body, "error")), turn_.last_answer,
+                     json::count(body, "retryCount")});
                 if (!continues_) tell_untold();
                 tell(summaries_[id]);
             }

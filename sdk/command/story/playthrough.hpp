@@ -12,6 +12,12 @@
 
 namespace narratoria::command::story {
 
+struct FailedTool {
+    std::string error;   // "tools/door: the lock is jammed"
+    std::string answer;  // that ran it, a JSON Pointer into prompts.json; or empty
+    std::uint64_t retries = 0;
+};
+
 struct PlayedTurn {
     // What a player reads: the narratives, and what the tools say, as paragraphs.
     std::string told;
@@ -21,9 +27,15 @@ struct PlayedTurn {
     std::vector<std::string> answers;  // JSON Pointers into prompts.json
     std::vector<std::string> rules;    // the same, of those in "after" that were applied
     std::vector<std::string> tools;    // the toolPaths that ran
-    // "tools/door: the lock is jammed", for each tool that failed.
-    std::vector<std::string> failed_tools;
+    std::vector<FailedTool> failed_tools;
+    // The answer of the last plan. Empty if the story had none, and from other narrators than the
+    // template narrator.
+    std::string last_answer;
     std::string warning;  // the last one; why the turn did not succeed
+
+    // True if a tool failed and the story had no answer to that, so that the player reads that the
+    // prompt was not understood. Always false with other narrators than the template narrator.
+    bool has_untold_failure() const;
 };
 
 // One game of a story, with all its tools.

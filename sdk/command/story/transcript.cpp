@@ -199,11 +199,17 @@ Transcript read_transcript(std::string_view text, std::vector<TranscriptFault>& 
 }
 
 std::vector<TranscriptFault> play_transcript(Engine& engine, const std::string& folder,
-                                             const Transcript& transcript) {
+                                             const Transcript& transcript, Played& played) {
     std::vector<TranscriptFault> differences;
     Playthrough game(engine, folder, transcript.seed, transcript.state);
     for (const TranscriptStep& step : transcript.steps) {
-        compare(step, game.prompt(step.prompt), game, differences);
+        const PlayedTurn turn = game.prompt(step.prompt);
+        const std::size_t before = differences.size();
+        compare(step, turn, game, differences);
+        if (step.told.empty() || differences.size() > before) continue;
+        for (const FailedTool& each : turn.failed_tools) {
+            played.expected_failures.insert(each.error);
+        }
     }
     return differences;
 }

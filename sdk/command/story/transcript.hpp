@@ -17,6 +17,7 @@
 // does not matter, and a line that begins with \ is text.
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +54,14 @@ struct TranscriptFault {
 
 Transcript read_transcript(std::string_view text, std::vector<TranscriptFault>& faults);
 
-// Plays the transcript and returns what differs.
+// What happened in transcripts.
+struct Played {
+    std::set<std::string> expected_failures;  // FailedTool::error, where the text was as expected
+};
+
+// Plays the transcript and returns what differs. Adds to `played`.
 std::vector<TranscriptFault> play_transcript(Engine& engine, const std::string& folder,
-                                             const Transcript& transcript);
+                                             const Transcript& transcript, Played& played);
 
 // Plays it, and returns its text with what the story answers now where it expected something else,
 // or nothing.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <future>
 #include <iterator>
@@ -31,6 +32,8 @@ constexpr std::uint64_t kTypedEvery = 8;
 // The walks of a round run at the same time. All of them see the tries of the rounds before, so the
 // number of cores does not change the walks.
 constexpr std::size_t kRound = 16;
+
+constexpr std::chrono::milliseconds kProgressInterval{250};
 
 bool has_names(std::string_view text) { return text.find_first_of("{}") != text.npos; }
 
@@ -139,19 +142,26 @@ bool is_unmatched(const PlayedTurn& turn) {
 // How often a prompt was tried after an answer. The key is both.
 using Tries = std::map<std::string, std::uint64_t>;
 
+// Of all walks, those that still run included.
+struct Counts {
+    std::atomic<std::uint64_t> walks = 0;
+    std::atomic<std::uint64_t> turns = 0;
+};
+
 // One walk. `tried` has the tries of the walks before.
 class Walker {
 public:
-    Walker(const std::string& folder, const StoryParts& parts, const Tries& tried,
-           const std::function<bool()>& is_stopped)
-        : folder_(folder), parts_(parts), tried_(tried), is_stopped_(is_stopped) {}
+    Walker(const std::string& folder, const StoryParts& parts, const WalkOptions& options,
+           const Tries& tried, Counts& counts)
+        : folder_(folder), parts_(parts), options_(options), tried_(tried), counts_(counts) {}
 
-    void walk(Engine& engine, std::uint64_t seed, std::uint64_t most) {
+    void walk(Engine& engine, std::uint64_t seed) {
         random_.seed(seed);
         Playthrough game(engine, folder_, seed);
         ++report_.walks;
+        ++counts_.walks;
         const bool chooses = parts_.offers_choices || !game.choices().empty();
-        while (steps_.size() < most && !is_stopped_()) {
+        while (steps_.size() < options_.steps && !options_.is_stopped()) {
             const std::vector<std::string>& typed =
                 parts_.hints.empty() || random_() % 2 == 0 ? parts_.prompts : parts_.hints;
             const bool types = !chooses || (!game.choices().empty() && !typed.empty() &&
@@ -175,6 +185,7 @@ public:
 
     const WalkReport& report() const { return report_; }
     const Tries& own_tries() const { return own_tries_; }
+    bool has_ended_at_tool() const { return has_ended_at_tool_; }
 
 private:
     // Every other time the prompt that was tried least after the last answer, so that rare ways are
@@ -203,11 +214,17 @@ private:
     // False if the walk ends.
     bool take(const PlayedTurn& turn, const std::string& prompt, bool was_offered) {
         ++report_.turns;
+        ++counts_.turns;
         report_.answers.insert(turn.answers.begin(), turn.answers.end());
         report_.answers.insert(turn.rules.begin(), turn.rules.end());
         report_.tools.insert(turn.tools.begin(), turn.tools.end());
-        for (const std::string& each : turn.failed_tools) ++report_.failed_tools[each];
+        for (const FailedTool& each : turn.failed_tools) {
+            WalkReport::Failures& failures = report_.failed_tools[each.error];
+            ++failures.count;
+            failures.retries += each.retries;
+        }
         last_answer_ = turn.answers.empty() ? prompt : turn.answers.back();
+        if (!take_failures(turn, prompt)) return false;
         if (turn.outcome != Outcome::Completed) {
             note("turn failed", prompt,
                  fmt::format("{} has no answer: {}", json::quoted(prompt), turn.warning));
@@ -220,14 +237,35 @@ private:
         return false;
     }
 
+    // False if the walk ends at a tool that failed. Its retries take time, and walks that go on would
+    // only find it again and again.
+    bool take_failures(const PlayedTurn& turn, const std::string& prompt) {
+        if (!turn.has_untold_failure()) return true;
+        for (const FailedTool& each : turn.failed_tools) {
+            if (options_.expected_failures.contains(each.error)) continue;
+            has_ended_at_tool_ = true;
+            const auto answer = parts_.answers.find(each.answer);
+            note("tool failed", each.error,
+                 fmt::format("{}: after {} the story says that it was not understood; mend the "
+                             "tool, or add a \"failure\" to the answer{}",
+                             each.error, json::quoted(prompt),
+                             answer == parts_.answers.end()
+                                 ? std::string()
+                                 : fmt::format(" (prompts.json:{})", answer->second.line)));
+        }
+        return !has_ended_at_tool_;
+    }
+
     void note(const std::string& what, const std::string& place, std::string message) {
         report_.problems.push_back({what, place, std::move(message), report_.walks, steps_});
     }
 
     const std::string& folder_;
     const StoryParts& parts_;
+    const WalkOptions& options_;
     const Tries& tried_;
-    const std::function<bool()>& is_stopped_;
+    Counts& counts_;
+    bool has_ended_at_tool_ = false;
     WalkReport report_;
     Tries own_tries_;
     std::mt19937_64 random_;
@@ -252,7 +290,10 @@ void append(WalkReport& all, const WalkReport& walk) {
     all.turns += walk.turns;
     all.unfinished += walk.unfinished;
     for (const auto& [ending, count] : walk.endings) all.endings[ending] += count;
-    for (const auto& [error, count] : walk.failed_tools) all.failed_tools[error] += count;
+    for (const auto& [error, failures] : walk.failed_tools) {
+        all.failed_tools[error].count += failures.count;
+        all.failed_tools[error].retries += failures.retries;
+    }
     all.answers.insert(walk.answers.begin(), walk.answers.end());
     all.tools.insert(walk.tools.begin(), walk.tools.end());
 }
@@ -268,35 +309,52 @@ StoryParts parts_of(const std::string& folder) {
     return parts;
 }
 
-WalkReport walk(const EngineOptions& options, const std::string& folder, const StoryParts& parts,
-                std::uint64_t walks, std::uint64_t seed, std::uint64_t steps,
-                const std::function<bool()>& is_stopped) {
+WalkReport walk(const EngineOptions& engine_options, const std::string& folder,
+                const StoryParts& parts, const WalkOptions& options) {
     WalkReport report;
     Tries tried;
+    Counts counts;
+    auto shown = std::chrono::steady_clock::now();
+    const auto show_progress = [&] {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - shown < kProgressInterval) return;
+        shown = now;
+        options.show_progress(counts.walks, counts.turns);
+    };
     std::vector<Engine> engines;
     // Two for each core, because a walk often waits for a tool.
     const std::size_t most = 2 * std::max<std::size_t>(1, std::thread::hardware_concurrency());
-    while (engines.size() < std::min(most, kRound)) engines.emplace_back(options);
-    for (std::uint64_t first = 0; first < walks && !is_stopped(); first += kRound) {
-        std::vector<Walker> round(std::min<std::uint64_t>(kRound, walks - first),
-                                  Walker(folder, parts, tried, is_stopped));
+    while (engines.size() < std::min(most, kRound)) engines.emplace_back(engine_options);
+    for (std::uint64_t first = 0;
+         first < options.walks && !report.has_given_up && !options.is_stopped(); first += kRound) {
+        std::vector<Walker> round(std::min<std::uint64_t>(kRound, options.walks - first),
+                                  Walker(folder, parts, options, tried, counts));
         std::atomic<std::size_t> next = 0;
         std::vector<std::future<void>> threads;
         for (Engine& engine : engines) {
             threads.push_back(std::async(std::launch::async, [&] {
                 engine.adopt_thread();
-                for (std::size_t i = next++; i < round.size() && !is_stopped(); i = next++) {
-                    round[i].walk(engine, seed + first + i, steps);
+                for (std::size_t i = next++; i < round.size() && !options.is_stopped();
+                     i = next++) {
+                    round[i].walk(engine, options.seed + first + i);
                 }
             }));
         }
-        for (const std::future<void>& each : threads) each.wait();
+        for (const std::future<void>& each : threads) {
+            while (each.wait_for(kProgressInterval) != std::future_status::ready) show_progress();
+        }
+        show_progress();
         for (Engine& engine : engines) engine.adopt_thread();
         for (std::future<void>& each : threads) each.get();
         for (const Walker& each : round) {
             append(report, each.report());
             for (const auto& [key, count] : each.own_tries()) tried[key] += count;
         }
+        report.last_round = round.size();
+        report.has_given_up = report.walks < options.walks &&
+                              std::all_of(round.begin(), round.end(), [](const Walker& each) {
+                                  return each.has_ended_at_tool();
+                              });
     }
     // Another narrator than the template narrator has answered.
     if (report.answers.empty()) {
