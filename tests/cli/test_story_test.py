@@ -151,6 +151,8 @@ def test_update_leaves_what_is_right(command, write):
 @pytest.mark.parametrize(("text", "said"), [
     ("It opens.\n> I open the door\n", "1: the first prompt is missing"),
     ("> \n", "1: a prompt is missing after >"),
+    ("", "1: there is no prompt, so nothing is tested; write what the player says after >"),
+    ("# Later.\nseed 7\n", "2: there is no prompt, so nothing is tested"),
     ("seed 0\n", "1: the seed must be a whole number from 1"),
     ("state [1]\n", "1: the state is not a JSON object"),
     ("> a\nstate {}\n", "2: seed and state belong before the first prompt"),
@@ -296,6 +298,15 @@ def test_walks_report_failing_turns(command, write):
     (folder / "story.toml").write_text(TOML + '[narrator]\nname = "n.nuwa"\n')
     ran = command("test", "--story", folder, "--walks", "2").exits(1)
     assert 'turn failed: "I open the door" has no answer: ' in ran.out
+
+
+@pytest.mark.parametrize("file", ["tests/door.txt", "test/door.transcript"])
+def test_a_story_without_transcripts_and_walks_has_nothing_to_test(command, write, file):
+    folder = write()
+    (folder / file).parent.mkdir(exist_ok=True)
+    (folder / file).write_text(GOOD)
+    ran = command("test", "--story", folder, "--walks", "0").exits(2)
+    assert f"there is nothing to test: no file is {folder}/tests/*.transcript, and --walks 0" in ran.err
 
 
 def test_a_missing_transcript_is_named(command, write):

@@ -196,6 +196,12 @@ int test(const TestOptions& options) {
         throw Refused(
             fmt::format("there is no transcript to update in {}/tests", display_path(folder)));
     }
+    if (options.walks == 0 && files.empty()) {
+        throw Refused(
+            fmt::format("there is nothing to test: no file is {}/tests/*{}, and --walks 0 makes no "
+                        "walks; write a transcript there, or name one, or leave out --walks 0",
+                        display_path(folder), kEnding));
+    }
     const auto is_stopped = [] { return interruption::received() != 0; };
     EngineOptions engine_options;
     Display display(options.walks);
@@ -271,7 +277,7 @@ void add_test(Command application) {
         "understood, tools whose failure no answer tells, turns that fail, and the answers and "
         "tools\nthat no walk reached.\n"
         "Exit status: 0 if all is well, 1 if a transcript differs or a walk found a problem, 2 if\n"
-        "the story cannot be played.\n"
+        "the story cannot be played or there is nothing to test.\n"
         "Example:\n  narratoria test --story my-story --walks 1000");
     command.action([options] { return test(*options); });
 }

@@ -97,7 +97,15 @@ public:
         }
     }
 
-    Transcript finish() && { return std::move(out_); }
+    Transcript finish() && {
+        if (out_.steps.empty() && faults_.empty()) {
+            line_ = std::max<std::size_t>(line_, 1);
+            fault(
+                "there is no prompt, so nothing is tested; write what the player says after >, and "
+                "below it the text that must be told");
+        }
+        return std::move(out_);
+    }
 
 private:
     void fault(std::string message) { faults_.push_back({line_, std::move(message)}); }
