@@ -230,6 +230,17 @@ def test_answers_that_no_walk_reached_are_named_by_their_lines_and_words(command
 """), ran
 
 
+def test_what_transcripts_reach_is_not_missing_in_walks(command, write):
+    prompts = [*PROMPTS[:2], {"patterns": ["I light the {thing}"], "answers": PROMPTS[2]["answers"]}]
+    prompts[1] = {**prompts[1], "answers": [{"narrative": "Too dark.", "choices": ["I open the door"]}]}
+    folder = write(prompts)
+    ran = command("test", "--story", folder, "--walks", "5", "--steps", "5").exits(0)
+    ran.shows("Out\": never", "    answers: 1 of 3\n        prompts.json:1: not given", "    tools: 0 of 1\n        not run")
+    text = "> I light the torch\n= /torch/lit true\n> I open the door\n! Out\n"
+    ran = command("test", "--story", write(prompts, text), "--walks", "5", "--steps", "5").exits(0)
+    assert ran.out.endswith("    answers: 1 of 3, and 2 in transcripts\n    tools: 0 of 1, and 1 in transcripts\n"), ran
+
+
 def test_walks_find_choices_that_are_not_understood(command, write):
     ran = command("test", "--story", write(always=["I dance"]), "--walks", "50").exits(1)
     assert 'not understood: the choice "I dance" is not understood' in ran.out

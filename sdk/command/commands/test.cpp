@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -115,8 +116,26 @@ bool test_transcript(Engine& engine, const std::string& folder, const std::strin
     return faults.empty();
 }
 
-// Returns false if the walks found a problem.
-bool report_walks(const story::StoryParts& parts, const story::WalkReport& report) {
+// "35 of 146, and 60 in transcripts"
+template <typename All>
+std::string coverage(const All& all, const std::set<std::string>& walked,
+                     const std::set<std::string>& played) {
+    std::size_t in_walks = 0;
+    std::size_t in_transcripts = 0;
+    for (const std::string& each : all) {
+        if (walked.contains(each)) ++in_walks;
+        else if (played.contains(each)) ++in_transcripts;
+    }
+    return fmt::format("{} of {}{}", in_walks, all.size(),
+                       in_transcripts == 0
+                           ? std::string()
+                           : fmt::format(", and {} in transcripts", in_transcripts));
+}
+
+// `played`: by the transcripts. What they reach is not missing. Returns false if the walks found a
+// problem.
+bool report_walks(const story::StoryParts& parts, const story::WalkReport& report,
+                  const story::Played& played) {
     for (const story::WalkProblem& each : report.problems) {
         print(fmt::format("{}: {} (walk {})", each.what, printable(each.message), each.walk));
         for (const std::string& step : each.steps) print("    > " + printable(step));
@@ -146,27 +165,25 @@ bool report_walks(const story::StoryParts& parts, const story::WalkReport& repor
     if (report.unfinished > 0) {
         print(fmt::format("    not ended within --steps: {}", report.unfinished));
     }
-    const auto covered = [](const auto& all, const auto& seen, const auto& name_of) {
-        return std::count_if(all.begin(), all.end(),
-                             [&](const auto& each) { return seen.contains(name_of(each)); });
-    };
     if (parts.answers.empty() || report.answers.empty()) return report.problems.empty();
     std::map<std::string, std::size_t> never;  // endings, with their first line
     for (const auto& [pointer, answer] : parts.answers) {
-        if (answer.ending.empty() || report.endings.contains(answer.ending)) continue;
+        if (answer.ending.empty() || report.endings.contains(answer.ending) ||
+            played.endings.contains(answer.ending)) {
+            continue;
+        }
         std::size_t& line = never.try_emplace(answer.ending, answer.line).first->second;
         line = std::min(line, answer.line);
     }
     for (const auto& [ending, line] : never) {
         print(fmt::format("    ending \"{}\": never (prompts.json:{})", printable(ending), line));
     }
-    print(fmt::format(
-        "    answers: {} of {}",
-        covered(parts.answers, report.answers, [](const auto& each) { return each.first; }),
-        parts.answers.size()));
+    std::vector<std::string> pointers;
+    for (const auto& [pointer, answer] : parts.answers) pointers.push_back(pointer);
+    print("    answers: " + coverage(pointers, report.answers, played.answers));
     std::map<std::size_t, std::string> missing;  // by line
     for (const auto& [pointer, answer] : parts.answers) {
-        if (report.answers.contains(pointer)) continue;
+        if (report.answers.contains(pointer) || played.answers.contains(pointer)) continue;
         missing[answer.line] +=
             fmt::format("        prompts.json:{}: not given{}{}\n", answer.line,
                         answer.pattern.empty() ? "" : " (" + printable(answer.pattern) + ")",
@@ -174,11 +191,9 @@ bool report_walks(const story::StoryParts& parts, const story::WalkReport& repor
     }
     for (const auto& [line, text] : missing) print_output(text, "the report");
     if (!parts.tools.empty()) {
-        print(fmt::format("    tools: {} of {}",
-                          covered(parts.tools, report.tools, [](const auto& each) { return each; }),
-                          parts.tools.size()));
+        print("    tools: " + coverage(parts.tools, report.tools, played.tools));
         for (const std::string& tool : parts.tools) {
-            if (!report.tools.contains(tool)) {
+            if (!report.tools.contains(tool) && !played.tools.contains(tool)) {
                 print(fmt::format("        not run: {}", printable(tool)));
             }
         }
@@ -240,7 +255,7 @@ int test(const TestOptions& options) {
                                  display.show(walks, turns);
                              }});
             display.close();
-            is_good = report_walks(parts, report) && is_good;
+            is_good = report_walks(parts, report, played) && is_good;
         }
     } catch (const Error& error) {
         refuse_session(error, folder, "", "the story was not tested");
@@ -275,7 +290,7 @@ void add_test(Command application) {
         "choices, and\n"
         "sometimes a hint, until the story ends. It reports dead ends, choices that are not\n"
         "understood, tools whose failure no answer tells, turns that fail, and the answers and "
-        "tools\nthat no walk reached.\n"
+        "tools\nthat neither a walk nor a transcript reached.\n"
         "Exit status: 0 if all is well, 1 if a transcript differs or a walk found a problem, 2 if\n"
         "the story cannot be played or there is nothing to test.\n"
         "Example:\n  narratoria test --story my-story --walks 1000");

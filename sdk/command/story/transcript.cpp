@@ -212,6 +212,10 @@ std::vector<TranscriptFault> play_transcript(Engine& engine, const std::string& 
     Playthrough game(engine, folder, transcript.seed, transcript.state);
     for (const TranscriptStep& step : transcript.steps) {
         const PlayedTurn turn = game.prompt(step.prompt);
+        played.answers.insert(turn.answers.begin(), turn.answers.end());
+        played.answers.insert(turn.rules.begin(), turn.rules.end());
+        played.tools.insert(turn.tools.begin(), turn.tools.end());
+        if (!turn.ending.empty()) played.endings.insert(turn.ending);
         const std::size_t before = differences.size();
         compare(step, turn, game, differences);
         if (step.told.empty() || differences.size() > before) continue;

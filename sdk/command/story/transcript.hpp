@@ -56,6 +56,9 @@ Transcript read_transcript(std::string_view text, std::vector<TranscriptFault>& 
 
 // What happened in transcripts.
 struct Played {
+    std::set<std::string> answers;  // that were given, and rules: JSON Pointers into prompts.json
+    std::set<std::string> tools;    // the toolPaths that ran
+    std::set<std::string> endings;
     std::set<std::string> expected_failures;  // FailedTool::error, where the text was as expected
 };
 
