@@ -148,6 +148,21 @@ def test_update_leaves_what_is_right(command, write):
         text + "Sparks.\nClick. It burns.\n* I open the door\n")
 
 
+@pytest.mark.parametrize("text", [GOOD, GOOD[GOOD.index(">"):]], ids=["comment", "prompt"])
+def test_a_transcript_may_begin_with_a_byte_order_mark(command, write, text):
+    folder = write(transcript="\ufeff" + text)
+    assert command("test", "--story", folder, "--walks", "0").status == 0
+    assert command("test", "--story", folder, "--update").status == 0
+    assert (folder / "tests" / "door.transcript").read_text() == "\ufeff" + text
+
+
+def test_a_file_that_is_no_transcript_has_one_fault(command, write):
+    folder = write(transcript='{\n"a": 1,\n"b": 2\n}\n')
+    ran = command("test", "--story", folder, "--walks", "0").exits(1)
+    ran.shows("door.transcript:1: the first prompt is missing")
+    assert ran.out.count("\n") == 2, ran
+
+
 @pytest.mark.parametrize(("text", "said"), [
     ("It opens.\n> I open the door\n", "1: the first prompt is missing"),
     ("> \n", "1: a prompt is missing after >"),

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kAnything = "...";
 constexpr std::string_view kNone = "none";
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Joins the words of a text by single spaces.
 std::string words_of(std::string_view text) {
@@ -72,6 +73,10 @@ public:
 
     void take(std::string_view line) {
         ++line_;
+        // Some editors write it; a person does not see it.
+        if (line_ == 1 && line.starts_with(kByteOrderMark)) {
+            line.remove_prefix(kByteOrderMark.size());
+        }
         const std::string_view text = trimmed(line);
         if (text.empty() || text.front() == '#') return;
         const std::string_view rest = trimmed(text.substr(1));
@@ -131,7 +136,8 @@ private:
                 return fault("the state is not a JSON object: " + error->message);
             }
             out_.state = value;
-        } else {
+        } else if (!std::exchange(misses_prompt_, true)) {
+            // Once, because a file that is not a transcript would have it for each line.
             fault(
                 "the first prompt is missing; write it after >. Before it there may be # comments, "
                 "seed NUMBER and state {…}");
@@ -159,6 +165,7 @@ private:
     std::vector<TranscriptFault>& faults_;
     Transcript out_;
     std::size_t line_ = 0;
+    bool misses_prompt_ = false;
 };
 
 std::string list_of(const std::vector<std::string>& texts) {
