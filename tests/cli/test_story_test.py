@@ -256,6 +256,18 @@ def test_what_transcripts_reach_is_not_missing_in_walks(command, write):
     assert ran.out.endswith("    answers: 1 of 3, and 2 in transcripts\n    tools: 0 of 1, and 1 in transcripts\n"), ran
 
 
+def test_walks_type_what_was_understood_where_few_choices_are_offered(command, write):
+    stairs = [{"patterns": [f"I climb stair {i}"], "when": {"/stair": i}, "answers": [
+        {"narrative": "Up.", "set": {"/stair": i + 1}}]} for i in range(8)]
+    stairs[-1]["answers"][0]["ending"] = "Top"
+    others = [{"patterns": [f"I fly {i}"], "when": {"/wings": True}, "answers": [{"narrative": "Whoosh."}]}
+              for i in range(40)]
+    look = {"patterns": ["I look"], "answers": [{"narrative": "Stairs."}]}
+    folder = write([*stairs, *others, look], always=["I look"], hints=["I look"])
+    (folder / "story.toml").write_text(TOML.replace("I open the door", "I look").replace("[tools]", "stair = 0\n[tools]"))
+    command("test", "--story", folder).exits(0).shows('    ending "Top": ', "    answers: 9 of 49\n")
+
+
 def test_walks_find_choices_that_are_not_understood(command, write):
     ran = command("test", "--story", write(always=["I dance"]), "--walks", "50").exits(1)
     assert 'not understood: the choice "I dance" is not understood' in ran.out

@@ -284,13 +284,11 @@ void add_test(Command application) {
         .within(1, UINT64_MAX);
     command.option("--steps", options->steps, "The most prompts of a walk; default: 100");
     command.footer(
-        "A transcript (tests/NAME.transcript) has lines \"> PROMPT\", and below each the text "
-        "that\n"
-        "is told, \"* CHOICE\", \"= /POINTER VALUE\" and \"! ENDING\". A walk takes random "
-        "choices, and\n"
-        "sometimes a hint, until the story ends. It reports dead ends, choices that are not\n"
-        "understood, tools whose failure no answer tells, turns that fail, and the answers and "
-        "tools\nthat neither a walk nor a transcript reached.\n"
+        "A transcript (tests/NAME.transcript) has lines \"> PROMPT\", and below each the text\n"
+        "that is told, \"* CHOICE\", \"= /POINTER VALUE\" and \"! ENDING\". A walk takes random\n"
+        "choices, and sometimes types a prompt, until the story ends. The report has dead ends,\n"
+        "choices that are not understood, tools whose failure no answer tells, turns that fail,\n"
+        "and the answers and tools that neither a walk nor a transcript reached.\n"
         "Exit status: 0 if all is well, 1 if a transcript differs or a walk found a problem, 2 if\n"
         "the story cannot be played or there is nothing to test.\n"
         "Example:\n  narratoria test --story my-story --walks 1000");

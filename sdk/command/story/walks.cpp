@@ -26,7 +26,8 @@ namespace {
 
 constexpr const char* kNotUnderstood = "not understood";
 
-// One of this many prompts is typed: a hint, or any prompt that the story understands.
+// At least one of this many prompts is typed: a hint, or any prompt that the story understands. More
+// where fewer choices are offered, because such a story is made for typing.
 constexpr std::uint64_t kTypedEvery = 8;
 
 // The walks of a round run at the same time. All of them see the tries of the rounds before, so the
@@ -134,13 +135,30 @@ private:
     std::map<std::string, std::size_t> lines_;
 };
 
+std::vector<std::string> not_offered(std::vector<std::string> prompts,
+                                     const std::vector<std::string>& choices) {
+    std::erase_if(prompts, [&](const std::string& each) {
+        return std::find(choices.begin(), choices.end(), each) != choices.end();
+    });
+    return prompts;
+}
+
 bool is_unmatched(const PlayedTurn& turn) {
     return std::all_of(turn.answers.begin(), turn.answers.end(),
                        [](const std::string& each) { return each.starts_with("/unmatched"); });
 }
 
-// How often a prompt was tried after an answer. The key is both.
-using Tries = std::map<std::string, std::uint64_t>;
+// What came of a prompt after an answer. The key of a map of them is both.
+struct Tried {
+    std::uint64_t count = 0;
+    std::uint64_t understood = 0;  // how often the story had an answer
+};
+using Tries = std::map<std::string, Tried>;
+
+void add(Tried& sum, const Tried& more) {
+    sum.count += more.count;
+    sum.understood += more.understood;
+}
 
 // Of all walks, those that still run included.
 struct Counts {
@@ -162,10 +180,11 @@ public:
         ++counts_.walks;
         const bool chooses = parts_.offers_choices || !game.choices().empty();
         while (steps_.size() < options_.steps && !options_.is_stopped()) {
-            const std::vector<std::string>& typed =
-                parts_.hints.empty() || random_() % 2 == 0 ? parts_.prompts : parts_.hints;
+            std::vector<std::string> typed;
+            if (random_() % 2 == 0) typed = not_offered(parts_.hints, game.choices());
+            if (typed.empty()) typed = not_offered(parts_.prompts, game.choices());
             const bool types = !chooses || (!game.choices().empty() && !typed.empty() &&
-                                            random_() % kTypedEvery == 0);
+                                            random_() % typed_every(game.choices().size()) == 0);
             const std::vector<std::string>& candidates = types ? typed : game.choices();
             if (candidates.empty()) {
                 note("dead end", last_answer_,
@@ -178,6 +197,14 @@ public:
             const std::string prompt = chosen_of(candidates);
             steps_.push_back(prompt);
             const PlayedTurn turn = game.prompt(prompt);
+            Tried& tried = own_tries_[key_of(prompt)];
+            ++tried.count;
+            if (!is_unmatched(turn)) {
+                ++tried.understood;
+                place_ = turn.answers.back();
+            } else if (parts_.answers.empty()) {
+                place_ = prompt;
+            }
             if (!take(turn, prompt, !types)) return;
         }
         ++report_.unfinished;
@@ -188,27 +215,39 @@ public:
     bool has_ended_at_tool() const { return has_ended_at_tool_; }
 
 private:
-    // Every other time the prompt that was tried least after the last answer, so that rare ways are
-    // found, too.
-    std::string chosen_of(const std::vector<std::string>& candidates) {
-        const auto key = [&](std::size_t i) { return last_answer_ + '\n' + candidates[i]; };
-        const auto tries = [&](std::size_t i) {
-            std::uint64_t sum = 0;
-            for (const Tries* const each : {&tried_, &std::as_const(own_tries_)}) {
-                if (const auto found = each->find(key(i)); found != each->end()) {
-                    sum += found->second;
-                }
-            }
-            return sum;
-        };
-        std::size_t chosen = random_() % candidates.size();
-        if (random_() % 2 == 0) {
-            for (std::size_t i = 0; i < candidates.size(); ++i) {
-                if (tries(i) < tries(chosen)) chosen = i;
+    static std::uint64_t typed_every(std::size_t choices) {
+        return std::min<std::uint64_t>(choices + 1, kTypedEvery);
+    }
+
+    std::string key_of(const std::string& prompt) const { return place_ + '\n' + prompt; }
+
+    Tried tried_so_far(const std::string& prompt) const {
+        Tried sum;
+        for (const Tries* const each : {&tried_, &own_tries_}) {
+            if (const auto found = each->find(key_of(prompt)); found != each->end()) {
+                add(sum, found->second);
             }
         }
-        ++own_tries_[key(chosen)];
-        return candidates[chosen];
+        return sum;
+    }
+
+    // Every other time the prompt that was tried least after the last answer, so that rare ways are
+    // found, too. Else one that was understood there, because most prompts of a story have an
+    // answer in few places only.
+    std::string chosen_of(const std::vector<std::string>& candidates) {
+        std::vector<const std::string*> known;
+        const std::string* chosen = &candidates[random_() % candidates.size()];
+        const bool is_rare = random_() % 2 == 0;
+        std::uint64_t least = tried_so_far(*chosen).count;
+        for (const std::string& each : candidates) {
+            const Tried tried = tried_so_far(each);
+            if (tried.understood > 0) known.push_back(&each);
+            if (!is_rare || tried.count >= least) continue;
+            least = tried.count;
+            chosen = &each;
+        }
+        if (!is_rare && !known.empty()) chosen = known[random_() % known.size()];
+        return *chosen;
     }
 
     // False if the walk ends.
@@ -271,6 +310,7 @@ private:
     std::mt19937_64 random_;
     std::vector<std::string> steps_;
     std::string last_answer_;
+    std::string place_;  // the last answer to a prompt that was understood
 };
 
 // Appends a walk's report. Of each problem it keeps the shortest walk that found it.
@@ -348,7 +388,7 @@ WalkReport walk(const EngineOptions& engine_options, const std::string& folder,
         for (std::future<void>& each : threads) each.get();
         for (const Walker& each : round) {
             append(report, each.report());
-            for (const auto& [key, count] : each.own_tries()) tried[key] += count;
+            for (const auto& [key, count] : each.own_tries()) add(tried[key], count);
         }
         report.last_round = round.size();
         report.has_given_up = report.walks < options.walks &&

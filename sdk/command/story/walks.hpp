@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Random walks through a story: they take any of its choices, and sometimes a hint, until it ends.
+// Random walks through a story: they take any of its choices, and type some prompts, until it ends.
 
 #include <cstdint>
 #include <functional>
