@@ -214,8 +214,8 @@ void View::take_warning(const plugin::Event& event) {
     const std::string_view code = json::text(body, "code");
     // The host's log already reports it before the story begins.
     if (code == "PLUGIN_LEFT_OUT") return;
-    // The player must know that the game is not saved.
-    if (!is_verbose_ && !code.starts_with("STORE_")) return;
+    // The player must know that the game is not saved, and why a text ends early.
+    if (!is_verbose_ && !code.starts_with("STORE_") && code != "CONTINUATION_FAILED") return;
     if (code != "PLAN_REFUSED" && code != "NARRATOR_FAILED") {
         say_refused();
         say_warning("! ", message);

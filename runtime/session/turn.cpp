@@ -120,11 +120,13 @@ void Turn::end(TurnOutcome outcome) {
                             [this, outcome](const auto& kept) { publish_end(outcome, kept); });
 }
 
-// A turn that did not succeed leaves the player where it began.
+// A turn that did not succeed leaves the player where it began. One without its continuation offers
+// what its tools offered, or else the same.
 void Turn::decide_choices(TurnOutcome outcome) {
     if (outcome != TurnOutcome::Completed) with_.presentation.drop_choices();
     choices_ = with_.presentation.choices();
-    if (outcome != TurnOutcome::Completed && choices_ == "[]") choices_ = with_.offered;
+    const bool lacks_choices = outcome != TurnOutcome::Completed || lacks_continuation_;
+    if (lacks_choices && choices_ == "[]") choices_ = with_.offered;
 }
 
 void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& kept) {
@@ -219,7 +221,12 @@ void Turn::retract() {
 void Turn::fall_back() {
     retract();
     // What was told has happened; only its continuation is missing.
-    if (continuation_ > 0 && result_->success) return end(TurnOutcome::Completed);
+    if (continuation_ > 0 && result_->success) {
+        with_.stream.warn({}, "CONTINUATION_FAILED",
+                          "the story could not tell what follows: " + fault_);
+        lacks_continuation_ = true;
+        return end(TurnOutcome::Completed);
+    }
     std::string text = kFallback;
     const auto& story = with_.settings.story;
     if (story && !story->fallback_templates.empty()) {

@@ -155,6 +155,7 @@ private:
     std::string pieces_;  // of the narrative, told while the question is open
     std::string narrative_;
     std::string choices_ = "[]";
+    bool lacks_continuation_ = false;  // the narrator failed after tools that have succeeded
     std::string tools_ = "[]";
     plugin::NarratorUsage usage_;
     Timer timer_;

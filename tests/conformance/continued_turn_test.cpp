@@ -117,12 +117,15 @@ TEST_F(ContinuedTurn, FailedContinuationsAreReplacedByOthers) {
 }
 
 TEST_F(ContinuedTurn, EndsWithWhatWasToldIfTheNarratorCannotGoOn) {
-    answer_with({looks("eye"), "not a plan"});
+    answer_with({plan_of({}, R"("choices":["look"])"), looks("eye"), "not a plan"});
+    turn(*stage, "begin");
     const Ended ended = turn(*stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.narrative, "You look.");
     EXPECT_THAT(told(stage->recorder), ElementsAre("You look.")) << "no fallback text";
-    EXPECT_THAT(codes(stage->recorder), SizeIs(5)) << "each refused plan is reported";
+    EXPECT_EQ(ended.choices.text(), R"(["look"])") << "those of the turn before";
+    EXPECT_THAT(codes(stage->recorder), SizeIs(6)) << "each refused plan is reported";
+    EXPECT_EQ(codes(stage->recorder).back(), "CONTINUATION_FAILED");
 }
 
 TEST_F(ContinuedTurn, IsNotContinuedWhenThePromptsTimeIsUp) {
