@@ -459,6 +459,13 @@ void Session::take_story(Story story, Faults& faults) {
         // Only a new session loads a plugin as narrator.
         if (find_built_in(narrator_name(story)) == nullptr) story.narrator = current.narrator;
         const std::string& name = narrator_name(story);
+        // A session may begin without prompts.json, but a story that had one has lost it.
+        const bool needs_prompts =
+            narrator_name(current) != kTemplateNarrator || !current.prompts_text.empty();
+        if (name == kTemplateNarrator && story.prompts_text.empty() && needs_prompts) {
+            faults.push_back(missing_prompts(story));
+            return;
+        }
         const BuiltInNarrator* const next = find_built_in(name);
         std::string text;
         if (is_script(name) && read_script(story, name, text, faults) == nullptr) return;
@@ -474,6 +481,7 @@ void Session::take_story(Story story, Faults& faults) {
         narrator_.set_narrator(*dispatcher_.narrator(*instance));
         built_in_ = next;
         current.narrator = story.narrator;
+        current.prompts_text = std::move(story.prompts_text);
         if (story_watch_) story_watch_->set_script(name);
     }
     current.title = std::move(story.title);

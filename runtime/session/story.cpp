@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json/writer.hpp"
+#include "base/near_file.hpp"
 #include "base/regular_file.hpp"
 #include "engine/engine.hpp"
 #include "session/prompts.hpp"
@@ -138,10 +139,7 @@ bool read_story(const std::string& folder, Story& story, std::shared_ptr<const P
             // A fault only if the story names the template narrator. Otherwise the host may supply
             // another narrator, which needs no prompts.
             if (story.names_narrator && story.narrator == kTemplateNarrator) {
-                faults.push_back(file_fault(
-                    kPromptsJson, "story-file",
-                    "the narrator \"template\" needs a prompts.json, which does not exist; write "
-                    "it, or name a different narrator"));
+                faults.push_back(missing_prompts(story));
             }
             break;
         case FileReading::Failed: break;
@@ -161,6 +159,14 @@ int rank(const Fault& fault) {
 }
 
 }  // namespace
+
+Fault missing_prompts(const Story& story) {
+    const std::string near = near_file(kPromptsJson, story.folder + "/" + kPromptsJson);
+    return file_fault(kPromptsJson, "story-file",
+                      "the narrator \"template\" needs a prompts.json, which does not exist; " +
+                          (near.empty() ? "write it" : "rename " + json::quoted(near)) +
+                          ", or name a different narrator");
+}
 
 bool is_script(std::string_view narrator) { return narrator.ends_with(".nuwa"); }
 

@@ -85,6 +85,10 @@ bool is_script(std::string_view narrator);
 std::shared_ptr<const script::Program> read_script(const Story& story, const std::string& name,
                                                    std::string& text, Faults& faults);
 
+// The fault of a story without the prompts.json that its narrator needs. It names a file with a
+// similar name. Reads the story's folder.
+Fault missing_prompts(const Story& story);
+
 // The rule of the fault for a story's folder that is missing or is not a folder; it is the only
 // one.
 inline constexpr const char* kStoryFolderRule = "story-folder";

@@ -53,6 +53,7 @@ public:
             if (project) project_tools_ = project->tools;
             else is_project_broken_ = true;
         }
+        check_prompts_exist();
         if (are_answers_known()) check_prompts(story_, prompts_, faults_);
         check_allowed_paths();
         check_plugins();
@@ -69,6 +70,18 @@ private:
         fault.message = utf8::repaired(message);
         fault.is_warning = true;
         faults_.push_back(std::move(fault));
+    }
+
+    // A host may have its own narrator for a story that names none. The narrator is not known if
+    // story.toml has a fault.
+    void check_prompts_exist() {
+        if (story_.narrator != kTemplateNarrator || !story_.prompts_text.empty()) return;
+        const bool has_fault = std::any_of(faults_.begin(), faults_.end(), [](const Fault& fault) {
+            return !fault.is_warning && (fault.file == kPromptsJson || fault.file == kStoryToml);
+        });
+        if (has_fault) return;
+        faults_.push_back(missing_prompts(story_));
+        faults_.back().is_warning = true;
     }
 
     void check_allowed_paths() {

@@ -81,6 +81,18 @@ def test_fault_is_shown_above_the_typed_line_and_a_good_save_clears_it(play, sto
     assert terminal.finish().status == 0
 
 
+def test_deleted_prompts_leave_the_story_from_before_in_use(play, story):
+    terminal = play("--verbose")
+    os.remove(story / "prompts.json")
+    terminal.read_until("needs a prompts.json")
+    terminal.type("look\r", r"Water\.")
+    save(story / "prompts.json", prompts("Clear water."))
+    terminal.read_until("were read again")
+    terminal.type("look\r", r"Clear water\.")
+    terminal.type("\x04")
+    assert terminal.finish().status == 0
+
+
 def test_fault_is_shown_without_a_line_editor(command, story):
     terminal = command.on_terminal("play", "--no-store", "--story", story, env=environment(TERM="dumb"))
     terminal.read_until("› ")

@@ -32,6 +32,7 @@ protected:
         folder = std::filesystem::canonical(name);
         std::filesystem::create_directory(folder / "tools");
         toml("");
+        write("prompts.json", R"({"prompts":[]})");
         add("tools/lamp", kProgram);
     }
     void TearDown() override { std::filesystem::remove_all(folder); }
@@ -99,6 +100,19 @@ TEST_F(StoryCheck, FindsNothingInAValidStory) {
     EXPECT_THAT(places(), IsEmpty()) << messages;
     tool("lamp");
     EXPECT_THAT(places(), IsEmpty()) << messages << "the story's tools/ is also searched";
+}
+
+TEST_F(StoryCheck, NamesAMissingPromptsFileAndTheNearestFile) {
+    std::filesystem::rename(folder / "prompts.json", folder / "prompt.json");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:0:0  story-file"));
+    EXPECT_THAT(messages, HasSubstr("rename \"prompt.json\", or name a different narrator"));
+    toml("[narrator]\nname = \"template\"\n");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:0:0  story-file (fault)"));
+    std::filesystem::remove(folder / "prompt.json");
+    EXPECT_THAT(warning(), HasSubstr("write it, or name a different narrator"));
+    toml("[narrator]\nname = \"tale.nuwa\"\n");
+    write("tale.nuwa", "PRINT(\"a\")\n");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
 }
 
 TEST_F(StoryCheck, NamesAMissingPictureAndTheNearestFile) {
