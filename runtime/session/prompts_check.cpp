@@ -2,6 +2,7 @@
 #include "session/prompts_check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "session/story_toml.hpp"
+#include "tool/registry.hpp"
 #include "tool/schema/schema.hpp"
 
 namespace narratoria::session {
@@ -74,6 +76,70 @@ void add_pointers(json::Value value, const std::string& pointer, Pointers& out) 
     }
 }
 
+// Appends the names that a JSON Schema gives to members.
+void add_names_of_schema(json::Value schema, const std::string& pointer, Pointers& out) {
+    const json::Value members = schema.is_object() ? schema.find("properties") : json::Value();
+    if (!members || !members.is_object()) return;
+    for (const json::Member member : members.members()) {
+        std::string below = pointer;
+        json::append_pointer(below, member.key);
+        out.insert(below);
+        add_names_of_schema(member.value, below, out);
+    }
+}
+
+bool is_at_or_below(std::string_view pointer, std::string_view above) {
+    return pointer.starts_with(above) &&
+           (pointer.size() == above.size() || pointer[above.size()] == '/');
+}
+
+// A story may number its names.
+bool differ_in_digits_only(std::string a, std::string b) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::erase_if(a, is_digit);
+    std::erase_if(b, is_digit);
+    return a == b;
+}
+
+// A name that a single answer sets and that nothing reads is reported if it is close to a known one:
+// `known` are the names that have a value at the beginning.
+void check_names_that_are_set(const Story& story, const Prompts& prompts, Pointers known,
+                              Faults& faults) {
+    json::Document schema;
+    json::ParseError error;
+    if (schema.parse(story.state_schema, error)) add_names_of_schema(schema.root(), "", known);
+    std::map<std::string_view, size_t> sets;
+    Pointers reads;
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (use.is_set) ++sets[use.pointer.text];
+        else reads.insert(use.pointer.text);
+    }
+    // A name that is read and never set may be the misspelled one.
+    for (const std::string& read : reads) {
+        if (sets.contains(read)) known.insert(read);
+    }
+    for (const auto& tool : tool::Registry(story.folder + "/tools").list_all()) {
+        reads.insert(tool->state.begin(), tool->state.end());
+    }
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        const std::string& pointer = use.pointer.text;
+        if (!use.is_set || sets[pointer] > 1 || known.contains(pointer)) continue;
+        if (reads.contains(pointer)) continue;
+        const auto below = reads.lower_bound(pointer + "/");
+        if (below != reads.end() && is_at_or_below(*below, pointer)) continue;
+        const std::string near(near_name(pointer, names));
+        if (near.empty() || is_at_or_below(near, pointer) || is_at_or_below(pointer, near) ||
+            differ_in_digits_only(near, pointer)) {
+            continue;
+        }
+        warn(
+            use.pointer, "story-state-unknown",
+            json::quoted(pointer) + " is not in [state], and nothing reads it" + did_you_mean(near),
+            faults);
+    }
+}
+
 // Tools may set values that the story does not mention, so only a name that is close to another one
 // is reported.
 void check_names_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
@@ -81,6 +147,7 @@ void check_names_of_state(const Story& story, const Prompts& prompts, Faults& fa
     json::Document state;
     json::ParseError error;
     if (state.parse(story.state, error)) add_pointers(state.root(), "", known);
+    check_names_that_are_set(story, prompts, known, faults);
     for (const Prompts::StateUse& use : prompts.state_uses) {
         if (!use.is_set) continue;
         std::string pointer = use.pointer.text;

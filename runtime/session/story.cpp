@@ -146,6 +146,7 @@ bool read_story(const std::string& folder, Story& story, std::shared_ptr<const P
     }
     if (read_file(story.folder, kStateSchema, kStorySizeLimit, text, faults) == FileReading::Read) {
         check_state_schema(story, *prompts, text, faults);
+        story.state_schema = std::move(text);
     }
     if (is_script(story.narrator)) check_script(story, faults);
     check_manifests(story.folder, faults);

@@ -62,7 +62,8 @@ struct Story {
     std::vector<std::string> fallback_templates;
     std::map<std::string, std::string> plugins;  // settings: plugin id → JSON object
     std::string prompts_text;                    // prompts.json unchanged; empty if there is none
-    std::optional<std::string> script_text;      // of the narrator, if it is a valid script
+    std::string state_schema;                // state.schema.json unchanged; empty if there is none
+    std::optional<std::string> script_text;  // of the narrator, if it is a valid script
 
     // The names in story.toml, with their positions.
     struct Mentions {

@@ -477,6 +477,30 @@ TEST_F(StoryCheck, WarnsOfMisspelledNamesOfTheState) {
     EXPECT_THAT(messages, HasSubstr("did you mean \"/door/open\"?"));
 }
 
+TEST_F(StoryCheck, WarnsOfMisspelledNamesThatAnAnswerSets) {
+    toml("[state]\ntorch = {lit = true}\ndoor1 = 1\n");
+    const auto set = [&](const std::string& operations) {
+        write("prompts.json", R"({"prompts":[{"patterns":["a"],"answers":[{"narrative":"{/mood}",
+"set":)" + operations + "}]}]}");
+    };
+    set(R"({"/torch/litt":true})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:2:22 /prompts/0/answers/0/set story-state-unknown"));
+    EXPECT_THAT(messages, HasSubstr("\"/torch/litt\" is not in [state], and nothing reads it; did "
+                                    "you mean \"/torch/lit\"?"));
+    set(R"({"/weather":1,"/mood":1,"/door2":1,"/torch":null})");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    // A tool reads the name.
+    set(R"({"/torch/litt":true})");
+    write("tools/lamp.tool.json", R"({"state":["/torch/litt"]})");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    write("tools/lamp.tool.json", R"({"state":["/torch/litt/deep"]})");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+    set(R"({"/wether":1})");
+    write("state.schema.json", R"({"properties":{"weather":{}},"additionalProperties":true})");
+    EXPECT_THAT(warning(), HasSubstr("did you mean \"/weather\"?"));
+}
+
 TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
     write("prompts.json", R"({"prompts":[
 {"patterns":["take {x}", "go"],"answers":[{"narrative":"n"}]},
