@@ -77,6 +77,9 @@ struct Prompts {
         Mention pointer;
         std::string operand;
         bool is_set;  // the answer sets the value
+        // "+", "add" or "remove" if that changes the value, or "<", "<=", ">" or ">=" if that
+        // compares it.
+        std::string operation = {};
     };
     std::vector<StateUse> state_uses;
     // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.

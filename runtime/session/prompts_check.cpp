@@ -49,6 +49,53 @@ std::string violations(const tool::Schema& schema, std::string_view value, bool 
     return found.empty() ? std::string() : tool::describe(found, "");
 }
 
+// What the operation of a use needs.
+bool needs_number(const Prompts::StateUse& use) {
+    return use.operation == "+" || use.operation.find_first_of("<>") == 0;
+}
+bool needs_list(const Prompts::StateUse& use) {
+    return use.operation == "add" || use.operation == "remove";
+}
+
+std::string describe_need(const Prompts::StateUse& use) {
+    return ", but " + json::quoted(use.operation) + (use.is_set ? " changes " : " compares ") +
+           (needs_list(use) ? "a list" : "numbers");
+}
+
+std::string within_list(const std::string& pointer) {
+    return json::quoted(pointer) +
+           " is within a list, of which only the whole can be set; \"add\" and \"remove\" change a "
+           "list";
+}
+
+// Returns why the schema allows no value with which the use works, though its value is not known.
+std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
+    const bool is_number = needs_number(use);
+    const bool is_list = needs_list(use);
+    if (!use.is_set && !is_number) return {};
+    json::Document document;
+    json::ParseError error;
+    const char* const sample = is_number ? "0" : is_list ? "[]" : "null";
+    if (!document.parse(json::nested(use.pointer.text, sample), error)) return {};
+    for (const tool::SchemaFault& each : schema.check(document.root())) {
+        if (each.expected == 0) continue;
+        const std::string must =
+            json::quoted(each.pointer) + " must be " + tool::types_for_people(each.expected);
+        if (each.pointer == use.pointer.text) {
+            const uint8_t allowed = is_number ? tool::NumberBits : tool::ArrayBit;
+            if ((is_number || is_list) && (each.expected & allowed) == 0) {
+                return must + describe_need(use);
+            }
+        } else if (use.is_set && use.pointer.text.starts_with(each.pointer + "/") &&
+                   (each.expected & tool::ObjectBit) == 0) {
+            return (each.expected & tool::ArrayBit) != 0
+                       ? within_list(use.pointer.text)
+                       : must + ", so " + json::quoted(use.pointer.text) + " cannot be set";
+        }
+    }
+    return {};
+}
+
 // Returns the part of the pointer that the schema does not name; empty if it allows all of it.
 std::string unknown_part(const tool::Schema& schema, std::string_view pointer) {
     std::optional<tool::Schema::Part> part = schema.root();
@@ -163,6 +210,95 @@ void check_names_of_state(const Story& story, const Prompts& prompts, Faults& fa
              json::quoted(pointer) + " is not in [state], and no answer sets it" +
                  did_you_mean(near),
              faults);
+    }
+}
+
+// ---- types of the state
+
+enum class Kind { Unknown, Boolean, Number, Text, List, Object };
+
+Kind kind_of(json::Value value) {
+    if (!value || value.is_null()) return Kind::Unknown;
+    if (value.is_number()) return Kind::Number;
+    if (value.is_string()) return Kind::Text;
+    if (value.is_array()) return Kind::List;
+    return value.is_object() ? Kind::Object : Kind::Boolean;
+}
+
+const char* name_of(Kind kind) {
+    switch (kind) {
+        case Kind::Boolean: return "true or false";
+        case Kind::Number: return "a number";
+        case Kind::Text: return "a text";
+        case Kind::List: return "a list";
+        case Kind::Object: return "an object";
+        case Kind::Unknown: break;
+    }
+    return "unknown";
+}
+
+bool is_within_list(json::Value state, std::string_view pointer) {
+    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
+         slash = pointer.find('/', slash + 1)) {
+        const json::Value above = json::find_pointer(state, pointer.substr(0, slash));
+        if (above && above.is_array()) return true;
+    }
+    return false;
+}
+
+// Without a schema, [state] shows the types. A type that an answer sets and a condition expects, too,
+// is meant: then the value has both.
+void check_types_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
+    json::Document state;
+    json::ParseError error;
+    if (!state.parse(story.state, error)) return;
+    struct Typed {
+        const Prompts::StateUse* use;
+        Kind kind;
+    };
+    std::vector<Typed> uses;
+    std::set<std::pair<std::string_view, Kind>> set_kinds, compared_kinds;
+    json::Document operand;
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        Kind kind = Kind::Unknown;
+        if (needs_number(use)) kind = Kind::Number;
+        else if (needs_list(use)) kind = Kind::List;
+        else if (operand.parse(use.operand, error)) kind = kind_of(operand.root());
+        if (use.operation.empty()) {
+            (use.is_set ? set_kinds : compared_kinds).emplace(use.pointer.text, kind);
+        }
+        uses.push_back({&use, kind});
+    }
+    for (const auto& [use, kind] : uses) {
+        const std::string& pointer = use->pointer.text;
+        if (use->is_set && is_within_list(state.root(), pointer)) {
+            warn(use->pointer, "story-state-type", within_list(pointer), faults);
+            continue;
+        }
+        const Kind at_first = kind_of(json::find_pointer(state.root(), pointer));
+        if (kind == Kind::Unknown || at_first == Kind::Unknown || kind == at_first) continue;
+        const bool is_plain_set = use->is_set && use->operation.empty();
+        const auto& others = is_plain_set ? compared_kinds : set_kinds;
+        // A value that is not known may have any type, and one that was removed counts as false.
+        if (others.contains({pointer, kind}) ||
+            (!is_plain_set && set_kinds.contains({pointer, Kind::Unknown})) ||
+            (!use->is_set && use->operand == "false")) {
+            continue;
+        }
+        std::string message = json::quoted(pointer) + " is " + name_of(at_first) + " in [state]";
+        if (!use->operation.empty()) {
+            message += describe_need(*use);
+        } else {
+            message += std::string(", but is ") + (use->is_set ? "set to " : "compared with ") +
+                       name_of(kind);
+            if (kind == Kind::Text && operand.parse(use->operand, error)) {
+                json::Document bare;
+                if (bare.parse(operand.root().text(), error) && kind_of(bare.root()) == at_first) {
+                    message += "; write it without quotes";
+                }
+            }
+        }
+        warn(use->pointer, "story-state-type", std::move(message), faults);
     }
 }
 
@@ -321,6 +457,10 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
             refuse(use.pointer.place, "the state has no " + json::quoted(part));
             continue;
         }
+        if (const std::string why = misuse(*schema, use); !why.empty()) {
+            refuse(use.pointer.place, why);
+            continue;
+        }
         if (use.operand.empty()) continue;
         const auto [known, is_new] =
             checked.try_emplace(json::nested(use.pointer.text, use.operand));
@@ -337,6 +477,7 @@ void check_prompts(const Story& story, const Prompts& prompts, Faults& faults) {
     check_rules(prompts.after, faults);
     check_dead_ends(story, prompts, faults);
     check_names_of_state(story, prompts, faults);
+    if (story.state_schema.empty()) check_types_of_state(story, prompts, faults);
 }
 
 }  // namespace narratoria::session

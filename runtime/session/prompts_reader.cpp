@@ -14,6 +14,10 @@
 namespace narratoria::session {
 namespace {
 
+std::string_view key_of(json::Value member) {
+    return json::Value(&member.tape(), member.index() - 1).text();
+}
+
 constexpr const char* kTooManyWords = "a synonym has at most 8 words that are not ignored";
 
 }  // namespace
@@ -402,7 +406,11 @@ bool PromptsReader::check_condition(json::Value condition, const std::string& pl
                         fault(at, pointer_of(at), "prompts-condition", std::move(message));
                     },
                     [&](json::Value at, std::string_view state, std::string operand) {
+                        const bool is_unknown = operand.empty();
                         note_state(at, place, state, std::move(operand), false);
+                        if (is_unknown && key_of(at).find_first_of("<>") == 0) {
+                            prompts_.state_uses.back().operation = key_of(at);
+                        }
                     },
                     condition_names_}
         .read(condition);
@@ -415,6 +423,9 @@ void PromptsReader::read_set(json::Value set, const std::string& pointer, const 
                           },
                           [&](json::Value at, std::string_view state, std::string operand) {
                               note_state(at, pointer, state, std::move(operand), true);
+                              if (key_of(at) != state) {
+                                  prompts_.state_uses.back().operation = key_of(at);
+                              }
                               note_media(at);
                           }}
         .read(set);

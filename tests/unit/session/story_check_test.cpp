@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -499,6 +500,58 @@ TEST_F(StoryCheck, WarnsOfMisspelledNamesThatAnAnswerSets) {
     set(R"({"/wether":1})");
     write("state.schema.json", R"({"properties":{"weather":{}},"additionalProperties":true})");
     EXPECT_THAT(warning(), HasSubstr("did you mean \"/weather\"?"));
+}
+
+TEST_F(StoryCheck, StateSchemaHoldsForOperationsAndLists) {
+    write("state.schema.json", R"({"properties":{"has":{"type":"array"},"oil":{"type":"integer"},)"
+                               R"("name":{"type":"string"}}})");
+    write("prompts.json", R"({"prompts":[{"patterns":["{x}"],"answers":[
+{"when":{"/oil":{">":1},"/name":{"<":1}},"narrative":"n","set":{"/has":{"+":1},"/oil":{"+":1}}},
+{"narrative":"n","set":{"/has/0":"q"}},
+{"narrative":"n","set":{"/name":{"add":"{x}"},"/has":{"add":"{x}"}}}]}]})");
+    places();
+    EXPECT_THAT(messages, HasSubstr("\"/name\" must be a string, but \"<\" compares numbers"));
+    EXPECT_THAT(messages, HasSubstr("\"/has\" must be an array, but \"+\" changes numbers"));
+    EXPECT_THAT(messages, HasSubstr("\"/has/0\" is within a list, of which only the whole can be "
+                                    "set"));
+    EXPECT_THAT(messages, HasSubstr("\"/name\" must be a string, but \"add\" changes a list"));
+    EXPECT_EQ(std::count(messages.begin(), messages.end(), '\n'), 4) << messages;
+}
+
+TEST_F(StoryCheck, StateShowsTheTypesWithoutASchema) {
+    toml("[state]\nlit = false\noil = 2\nhas = []\nguest = false\nname = \"\"\n");
+    const auto answer = [&](const std::string& when, const std::string& set) {
+        write("prompts.json", R"({"prompts":[{"patterns":["{x}"],"answers":[{"narrative":"n",
+"when":)" + when + ",\n\"set\":" + set +
+                                  "}]}]}");
+    };
+    answer(R"({"/lit":"false"})", "{}");
+    EXPECT_THAT(warning(), HasSubstr("\"/lit\" is true or false in [state], but is compared with a "
+                                     "text; write it without quotes"));
+    answer(R"({"/name":{">":1}})", "{}");
+    EXPECT_THAT(warning(), HasSubstr("\"/name\" is a text in [state], but \">\" compares numbers"));
+    answer(R"({"/name":{"contains":"A"}})", "{}");
+    EXPECT_THAT(warning(), HasSubstr("is a text in [state], but is compared with a list"));
+    answer("{}", R"({"/oil":"-1"})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:3:15 /prompts/0/answers/0/set story-state-type"));
+    EXPECT_THAT(messages, HasSubstr("\"/oil\" is a number in [state], but is set to a text; write "
+                                    "it without quotes"));
+    answer("{}", R"({"/has":{"+":1}})");
+    EXPECT_THAT(warning(), HasSubstr("\"/has\" is a list in [state], but \"+\" changes numbers"));
+    answer("{}", R"({"/oil":{"add":"{x}"}})");
+    EXPECT_THAT(warning(),
+                HasSubstr("\"/oil\" is a number in [state], but \"add\" changes a list"));
+    answer("{}", R"({"/has/0":"q"})");
+    EXPECT_THAT(warning(), HasSubstr("\"/has/0\" is within a list"));
+    for (const auto& [condition, set] :
+         {std::pair(R"({"/oil":{"<":3},"/has":{"contains":"a"},"/name":false})",
+                    R"({"/oil":{"+":1},"/has":{"remove":"{x}"},"/lit":true,"/name":null})"),
+          std::pair(R"({"/guest":"Ann"})", R"({"/guest":"Ann"})"),
+          std::pair(R"({"/guest":{"=":3}})", R"({"/guest":"{x}"})")}) {
+        answer(condition, set);
+        EXPECT_THAT(places(), IsEmpty()) << messages;
+    }
 }
 
 TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
