@@ -17,6 +17,7 @@
 #include "base/near_file.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
+#include "engine/engine.hpp"
 #include "narratoria/narrator.h"
 #include "narratoria/tool.h"
 #include "plugin/search.hpp"
@@ -451,9 +452,35 @@ private:
                                               process::shell_word(file)};
         }
         if (status.st_size == 0) return {"story-tool-program", json::quoted(path) + " is empty"};
-        const std::string trouble = process::script_fault(file);
+        std::string trouble = process::script_fault(file);
+        if (trouble.empty()) trouble = fault_of_env(file);
         if (trouble.empty()) return {};
         return {"story-tool-program", json::quoted(path) + " " + trouble};
+    }
+
+    // Like process::script_fault(), for the program that "env" looks for.
+    std::string fault_of_env(const std::string& file) const {
+        const std::vector<std::string> line = process::interpreter_line(file);
+        if (line.size() != 2 || !line.front().ends_with("/env")) return {};
+        // The kernel passes all words as one, which only -S splits.
+        std::string_view rest = line.back();
+        const bool splits = rest.starts_with("-S");
+        if (splits) rest.remove_prefix(std::min(rest.find_first_not_of(" \t", 2), rest.size()));
+        const std::string name(splits ? rest.substr(0, rest.find_first_of(" \t")) : rest);
+        // Options and variables may change where env looks.
+        if (name.empty() || name.front() == '-' || name.find('=') != std::string::npos) return {};
+        std::vector<std::string> changes;
+        for (const auto& [key, value] : story_.environment) changes.push_back(key + "=" + value);
+        std::string reason;
+        const std::string found =
+            process::find_program(name, engine::tool_environment(changes), reason);
+        std::error_code error;
+        if (!found.empty() && (found.find('/') != 0 || fs::exists(found, error))) return {};
+        const bool needs_splitting = !splits && name.find_first_of(" \t") != std::string::npos;
+        return "names an interpreter that does not exist: #!" + line.front() + " " + line.back() +
+               (needs_splitting ? "; env takes several words only after -S: #!" + line.front() +
+                                      " -S " + line.back()
+                                : "");
     }
 
     const Story& story_;

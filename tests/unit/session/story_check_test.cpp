@@ -207,6 +207,29 @@ TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     EXPECT_THAT(warning(), HasSubstr("is not a regular file"));
 }
 
+TEST_F(StoryCheck, NamesAnInterpreterThatEnvDoesNotFind) {
+    tool("tools/lamp");
+    for (const char* const line : {"/usr/bin/env nowhere9", "/usr/bin/env -S nowhere9 -u",
+                                   "/usr/bin/env /nowhere9", "/usr/bin/env sh -u"}) {
+        add("tools/lamp", "#!" + std::string(line) + "\n");
+        EXPECT_THAT(places(), ElementsAre(kToolPlace + "story-tool-program")) << line;
+        EXPECT_THAT(messages,
+                    HasSubstr("names an interpreter that does not exist: #!" + std::string(line)));
+    }
+    EXPECT_THAT(messages, HasSubstr("only after -S: #!/usr/bin/env -S sh -u"));
+    for (const char* const line : {"/usr/bin/env sh", "/usr/bin/env -S sh -u", "/usr/bin/env -i sh",
+                                   "/usr/bin/env -S A=1 nowhere9", "/usr/bin/env /bin/sh"}) {
+        add("tools/lamp", "#!" + std::string(line) + "\n");
+        EXPECT_THAT(places(), IsEmpty()) << line << messages;
+    }
+    // The story's own PATH counts.
+    std::filesystem::create_directory(folder / "bin");
+    add("bin/nowhere9", "#!/bin/sh\n");
+    add("tools/lamp", "#!/usr/bin/env nowhere9\n");
+    toml("[tools.environment]\nPATH = \"" + (folder / "bin").string() + "\"\n");
+    EXPECT_THAT(places(), IsEmpty()) << messages;
+}
+
 TEST_F(StoryCheck, MessagesAreUtf8WhateverTheFileNames) {
     add("tools/lamp\xFF", kProgram);
     tool("tools/lampx");
