@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes/typographic_quote.hpp"
 #include "base/bytes/utf8.hpp"
+#include "base/json/writer.hpp"
 
 namespace narratoria {
 
@@ -61,6 +63,58 @@ TomlPlaces::TomlPlaces(std::string_view text) : text_(text) {
     }
 }
 
+namespace {
+
+constexpr std::string_view kWords[] = {
+    "expected 'true'", "expected 'false'",          "expected 'inf'",
+    "expected 'nan'",  "expected value-terminator", "could not determine value type"};
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           static_cast<unsigned char>(c) >= 0x80;
+}
+
+// Returns what is wrong with the quotes of a text at or around the offset; empty if it is something
+// else. `what` is the parser's message.
+std::string quote_fault(std::string_view text, size_t at, std::string_view what) {
+    if (what.find("control characters other than TAB") != std::string_view::npos &&
+        at < text.size() && (text[at] == '\n' || text[at] == '\r')) {
+        return "the text in this line has no closing quote; a text with line breaks needs three "
+               "quotes (\"\"\") around it";
+    }
+    // A text without quotes may begin like one of these words.
+    const bool is_word = std::any_of(std::begin(kWords), std::end(kWords),
+                                     [&](std::string_view each) { return what.starts_with(each); });
+    if (!is_word) return {};
+    while (at > 0 && at <= text.size() && is_letter(text[at - 1])) --at;
+    const std::string_view rest = text.substr(std::min(at, text.size()));
+    const size_t before =
+        at == 0 ? std::string_view::npos : text.find_last_not_of(" \t\r\n", at - 1);
+    if (rest.empty() || !is_letter(rest.front()) || before == std::string_view::npos ||
+        std::string_view("=,[").find(text[before]) == std::string_view::npos) {
+        return {};
+    }
+    if (begins_with_typographic_quote(rest)) return kTypographicQuote;
+    const std::string_view line = text.substr(0, at).substr(text.substr(0, at).rfind('\n') + 1);
+    const bool is_inside = text[before] != '=' || line.find('{') != std::string_view::npos;
+    std::string_view value =
+        rest.substr(0, rest.find_first_of(is_inside ? ",]}#\"\r\n" : "#\"\r\n"));
+    value = value.substr(0, value.find_last_not_of(" \t") + 1);
+    for (const std::string_view word : {"true", "false"}) {
+        if (std::equal(value.begin(), value.end(), word.begin(), word.end(),
+                       [](char a, char b) { return (a | 0x20) == b; })) {
+            return "write " + std::string(word) + " in small letters";
+        }
+    }
+    constexpr size_t kMostShown = 60;
+    // The parser has not read the rest of the line, which may hold any bytes.
+    return value.size() > kMostShown || !utf8::is_valid(value)
+               ? "a text must be in double quotes"
+               : "a text must be in double quotes: " + json::quoted(value);
+}
+
+}  // namespace
+
 std::string describe_toml_error(std::string_view text, const toml::parse_error& error) {
     constexpr std::string_view kPrefix = "Error while parsing ";
     std::string_view rest = error.description();
@@ -76,9 +130,9 @@ std::string describe_toml_error(std::string_view text, const toml::parse_error& 
     const std::string_view what = rest.substr(colon + 2);
     const std::string_view saw = what.substr(std::min(what.rfind("saw ") + 4, what.size()));
     const bool at_end = saw.starts_with("'\\") || saw.starts_with("end-of-file");
+    const size_t at = TomlPlaces(text).byte_of(error.source().begin);
+    if (const std::string fault = quote_fault(text, at, what); !fault.empty()) return out + fault;
     if (what.starts_with(kExpectedValue) && at_end) {
-        const TomlPlaces places(text);
-        const size_t at = places.byte_of(error.source().begin);
         const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
         std::string_view before = text.substr(begin, at - begin);
         before = before.substr(0, before.find_last_not_of(" \t\r\n") + 1);

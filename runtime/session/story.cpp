@@ -47,6 +47,12 @@ FileReading read_file(const std::string& folder, const char* name, size_t limit,
     return reading;
 }
 
+// Editors on Windows may begin a file with a byte order mark, which story.toml may have, too.
+void remove_byte_order_mark(std::string& text) {
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    if (text.starts_with(kMark)) text.erase(0, kMark.size());
+}
+
 // Checks the manifests in the story's tools folder.
 void check_manifests(const std::string& folder, Faults& faults) {
     std::vector<std::string> names;
@@ -132,6 +138,7 @@ bool read_story(const std::string& folder, Story& story, std::shared_ptr<const P
     }
     switch (read_file(story.folder, kPromptsJson, kPromptsSizeLimit, text, faults)) {
         case FileReading::Read:
+            remove_byte_order_mark(text);
             prompts = read_prompts(text, faults);
             story.prompts_text = std::move(text);
             break;
@@ -145,6 +152,7 @@ bool read_story(const std::string& folder, Story& story, std::shared_ptr<const P
         case FileReading::Failed: break;
     }
     if (read_file(story.folder, kStateSchema, kStorySizeLimit, text, faults) == FileReading::Read) {
+        remove_byte_order_mark(text);
         check_state_schema(story, *prompts, text, faults);
         story.state_schema = std::move(text);
     }

@@ -11,6 +11,7 @@
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
+#include "base/bytes/typographic_quote.hpp"
 #include "base/bytes/utf8.hpp"
 #include "base/json/string_scan.hpp"
 #include "base/json/tape.hpp"
@@ -245,6 +246,25 @@ namespace {
 
 constexpr const char* kHalfASurrogatePair = "a \\u escape is a lone surrogate";
 
+// Returns what is wrong with a text that people often write in place of JSON; empty if it is something
+// else.
+std::string_view common_mistake(std::string_view rest, rapidjson::ParseErrorCode code) {
+    const bool needs_value =
+        code == rapidjson::kParseErrorValueInvalid || code == rapidjson::kParseErrorObjectMissName;
+    const bool is_between = needs_value || code == rapidjson::kParseErrorObjectMissColon ||
+                            code == rapidjson::kParseErrorObjectMissCommaOrCurlyBracket ||
+                            code == rapidjson::kParseErrorArrayMissCommaOrSquareBracket ||
+                            code == rapidjson::kParseErrorDocumentRootNotSingular;
+    if (is_between && (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))) {
+        return "JSON has no comments; remove this one";
+    }
+    if (!needs_value) return {};
+    if (rest.starts_with('\'')) {
+        return "this is a single quote; JSON needs double quotes (\") around texts and names";
+    }
+    return begins_with_typographic_quote(rest) ? kTypographicQuote : std::string_view();
+}
+
 ParseError describe(std::string_view text, const rapidjson::ParseResult& result) {
     ParseError error;
     error.byte = result.Offset();
@@ -257,6 +277,8 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             break;
         case rapidjson::kParseErrorDocumentRootNotSingular:
             error.kind = ParseError::Kind::TrailingContent;
+            error.message = common_mistake(rest, result.Code());
+            if (!error.message.empty()) break;
             error.message = "extra content follows the JSON value; write only one value";
             break;
         case rapidjson::kParseErrorNumberTooBig:
@@ -268,6 +290,8 @@ ParseError describe(std::string_view text, const rapidjson::ParseResult& result)
             error.message = kHalfASurrogatePair;
             break;
         default:
+            error.message = common_mistake(rest, result.Code());
+            if (!error.message.empty()) break;
             // RapidJSON's message does not help with an extra comma.
             if (!rest.empty() && (rest[0] == ',' || rest[0] == ']' || rest[0] == '}') &&
                 (result.Code() == rapidjson::kParseErrorValueInvalid ||

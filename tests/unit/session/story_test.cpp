@@ -73,6 +73,18 @@ TEST(Story, IsReadFromItsResolvedFolder) {
     EXPECT_EQ(story->prompts_text, R"({"prompts":[]})");
 }
 
+TEST(Story, FilesMayBeginWithAByteOrderMark) {
+    const std::string mark = "\xEF\xBB\xBF";
+    Folder folder;
+    folder.with("story.toml", mark + kTitle)
+        .with("prompts.json", mark + R"({"prompts":[]})")
+        .with("state.schema.json", mark + "{}");
+    Faults faults;
+    const std::optional<Story> story = load_story(folder.path(), faults);
+    ASSERT_TRUE(story) << describe_faults(faults, "");
+    EXPECT_EQ(story->prompts_text, R"({"prompts":[]})");
+}
+
 TEST(Story, MustBeAFolderWithAStoryFile) {
     Folder folder;
     Faults faults;

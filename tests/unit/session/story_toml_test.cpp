@@ -349,6 +349,26 @@ TEST(StoryToml, SyntaxErrorsHaveNoWordsOfTheParser) {
     EXPECT_EQ(message_of("title \"T\""), "the file is not valid TOML: expected '=', saw '\"'");
 }
 
+TEST(StoryToml, SyntaxErrorsSayWhatIsWrongWithTheQuotes) {
+    const std::string invalid = "the file is not valid TOML: ";
+    const std::string quotes = invalid + "a text must be in double quotes: ";
+    EXPECT_EQ(message_of("title = The Lamp\n"), quotes + "\"The Lamp\"");
+    EXPECT_EQ(message_of("title = Dark # now"), quotes + "\"Dark\"");
+    EXPECT_EQ(message_of("title = info\n"), quotes + "\"info\"");
+    EXPECT_EQ(message_of("title = Äh\n"), quotes + "\"Äh\"");
+    EXPECT_EQ(message_of("choices = [\"a\",\n No,\n]"), quotes + "\"No\"");
+    EXPECT_EQ(message_of("title = " + std::string(99, 'x')),
+              invalid + "a text must be in double quotes");
+    EXPECT_EQ(message_of("title = Well, [now]\n"), quotes + "\"Well, [now]\"");
+    EXPECT_EQ(message_of("title = " + std::string(40, 'x') + "\xFF\n"),
+              invalid + "a text must be in double quotes");
+    EXPECT_EQ(message_of("a = {b = False}"), invalid + "write false in small letters");
+    EXPECT_NE(message_of("title = “T”").find("not a straight double quote"), std::string::npos);
+    for (const char* const text : {"title = \"Dark\nx = 1\n", "title = 'Dark\r\n"}) {
+        EXPECT_NE(message_of(text).find("has no closing quote"), std::string::npos) << text;
+    }
+}
+
 // The TOML library recurses over what it reads.
 TEST(StoryToml, DeepNestingIsRefusedBeforeParsing) {
     std::string dots = "a";

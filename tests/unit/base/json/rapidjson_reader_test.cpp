@@ -271,4 +271,25 @@ TEST(RapidJsonReader, ReportsNameWithoutQuotes) {
     EXPECT_EQ(error.message, "a member's name is missing here; write it in double quotes");
 }
 
+TEST(RapidJsonReader, NamesQuotesAndCommentsThatAreNotJson) {
+    struct Case {
+        const char* text;
+        size_t byte;
+        const char* message;
+    };
+    for (const auto& [text, byte, message] :
+         {Case{"{'a':1}", 1, "single quote"}, Case{"{\"a\":'b'}", 5, "single quote"},
+          Case{"{\u201Ca\u201D:1}", 1, "not a straight double quote"},
+          Case{"[\u2018a\u2019]", 1, "not a straight double quote"},
+          Case{"// a\n{}", 0, "no comments"}, Case{"{ // a\n}", 2, "no comments"},
+          Case{"[1 /* a */]", 3, "no comments"}, Case{"{\"a\":1 # a\n}", 7, "no comments"},
+          Case{"{} // a", 3, "no comments"}}) {
+        Document document;
+        ParseError error;
+        EXPECT_FALSE(document.parse(text, error));
+        EXPECT_NE(error.message.find(message), std::string::npos) << text << error.message;
+        EXPECT_EQ(error.byte, byte) << text;
+    }
+}
+
 }  // namespace
