@@ -8,6 +8,7 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
+#include "session/text_template.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::session {
@@ -86,6 +87,7 @@ void ConditionReader::read(json::Value condition) const {
         } else if (member.value.is_object()) {
             read_operators(member.key, member.value);
         } else {
+            refuse_names(member.value);
             mention(member.value, member.key, std::string(member.value.raw()));
         }
     }
@@ -93,10 +95,31 @@ void ConditionReader::read(json::Value condition) const {
 
 void ConditionReader::read_name(json::Value name) const {
     if (std::find(names.begin(), names.end(), name.text()) != names.end()) return;
+    if (conditions && conditions.find(name.text())) {
+        return report(name, "the condition " + json::quoted(name.text()) +
+                                " is defined below; a condition may name only those above it");
+    }
     const std::string meant = did_you_mean(near_name(name.text(), names));
     report(name,
            "there is no condition " + json::quoted(name.text()) +
                (meant.empty() ? "; define it in \"conditions\", above those that use it" : meant));
+}
+
+// A text such as "{thing}" would only be equal to itself.
+void ConditionReader::refuse_names(json::Value operand) const {
+    if (operand.is_array()) {
+        for (const json::Value each : operand.elements()) refuse_names(each);
+    } else if (operand.is_string()) {
+        TemplateProblem problem;
+        const auto parts = parse_template(operand.text(), problem);
+        if (!parts) return;
+        for (const TemplatePart& part : *parts) {
+            if (!part.is_name) continue;
+            return report(operand, "names are not replaced in conditions, and " +
+                                       json::quoted(operand.text()) +
+                                       " has one; write an entry for each value");
+        }
+    }
 }
 
 void ConditionReader::read_list(json::Value list, std::string_view key) const {
@@ -125,6 +148,7 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
         } else if (each.key == "exists" && !operand.is_boolean()) {
             report(operand, "\"exists\" must be true or false");
         }
+        refuse_names(operand);
         const std::string text(operand.raw());
         if (each.key == "in" && operand.is_array()) {
             for (const json::Value value : operand.elements()) {

@@ -18,13 +18,15 @@
 
 namespace narratoria::session {
 
-// Checks the form of a condition. `names`: of the known conditions. Calls `report` for each fault, with the faulty value, and
-// `mention` for each test of a value with its pointer and a JSON value that the state may have
-// there; it is empty if the test says nothing about the type.
+// Checks the form of a condition. `names`: of the known conditions; `conditions`: all of the story,
+// those that may not be used here, too; or empty. Calls `report` for each fault, with the faulty
+// value, and `mention` for each test of a value with its pointer and a JSON value that the state may
+// have there; it is empty if the test says nothing about the type.
 struct ConditionReader {
     std::function<void(json::Value at, std::string message)> report;
     std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
     const std::vector<std::string_view>& names;
+    json::Value conditions = {};
 
     void read(json::Value condition) const;
 
@@ -32,6 +34,7 @@ private:
     void read_name(json::Value name) const;
     void read_list(json::Value list, std::string_view key) const;
     void read_operators(std::string_view pointer, json::Value operators) const;
+    void refuse_names(json::Value operand) const;
 };
 
 // A pointer has at most 32 segments.

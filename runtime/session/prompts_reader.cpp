@@ -132,7 +132,9 @@ void PromptsReader::read_synonyms(json::Value table) {
 bool PromptsReader::has_words(json::Value text, const std::string& place) {
     if (!is(text, place, json::Type::String, "it must be a string")) return false;
     if (prompts_.vocabulary.count_words(text.text()) > 0) return true;
-    fault(text, place, "prompts-empty", "it has no word that is not ignored");
+    fault(text, place, "prompts-empty",
+          json::quoted(text.text()) +
+              " has no word that is not ignored; \"ignore\" replaces the list of ignored words");
     return false;
 }
 
@@ -141,6 +143,7 @@ void PromptsReader::read_conditions(json::Value table) {
             "\"conditions\" must be an object such as {\"dark\": {\"/torch/lit\": false}}")) {
         return;
     }
+    conditions_ = table;
     bool is_valid = true;
     for (const json::Member member : table.members()) {
         std::string place = "/conditions";
@@ -262,6 +265,14 @@ std::optional<PromptPattern> PromptsReader::read_pattern(json::Value value,
     if (!pattern) {
         fault(value, pointer, "prompts-pattern",
               "in the pattern " + json::quoted(value.text()) + ": " + problem.message);
+    } else if (value.text().find(".*") != std::string_view::npos) {
+        Fault warning = mention_of(value, pointer).place;
+        warning.rule = "prompts-pattern";
+        warning.message = json::quoted(value.text()) +
+                          " is compared as plain text, not as a regular expression; {thing} stands "
+                          "for any words";
+        warning.is_warning = true;
+        prompts_.warnings.push_back(std::move(warning));
     }
     return pattern;
 }
@@ -412,7 +423,7 @@ bool PromptsReader::check_condition(json::Value condition, const std::string& pl
                             prompts_.state_uses.back().operation = key_of(at);
                         }
                     },
-                    condition_names_}
+                    condition_names_, conditions_}
         .read(condition);
     return is_valid;
 }

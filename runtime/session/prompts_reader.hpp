@@ -95,6 +95,7 @@ private:
     Prompts& prompts_;
     Faults& faults_;
     std::vector<std::string_view> condition_names_;  // that conditions from here on may use
+    json::Value conditions_;                         // all of them, or empty
 };
 
 }  // namespace narratoria::session

@@ -147,6 +147,11 @@ TEST(Prompts, RulesAndNamedConditionsAreChecked) {
     EXPECT_EQ(
         rule(R"({"when":"noon","set":{}})"),
         "there is no condition \"noon\"; define it in \"conditions\", above those that use it");
+    EXPECT_EQ(message_of(R"({"prompts":[],"conditions":{"a":{"not":"b"},"b":{"/lit":true}}})"),
+              "the condition \"b\" is defined below; a condition may name only those above it");
+    EXPECT_EQ(rule(R"({"when":{"/has":{"contains":"{thing}"}},"set":{}})"),
+              "names are not replaced in conditions, and \"{thing}\" has one; write an entry for "
+              "each value");
     EXPECT_EQ(rule(R"({"narative":"n","set":{}})"),
               "\"narative\" is not a key here; did you mean \"narrative\"?");
     EXPECT_EQ(rule(R"({"when":"dark"})"),
@@ -172,6 +177,9 @@ TEST(Prompts, MessagesSayWhatToDo) {
     EXPECT_EQ(pattern(" ?! "),
               "in the pattern \" ?! \": a pattern needs more than white space and "
               ". ! ?");
+    EXPECT_EQ(message_of(R"({"prompts":[],"synonyms":{"inventory":["i"]}})"),
+              "\"i\" has no word that is not ignored; \"ignore\" replaces the list of ignored "
+              "words");
     EXPECT_EQ(message_of(R"({"prompts":[{"patterns":["a {b} {c}","{c}"],"answers":)"
                          R"([{"narrative":"{b} {c} {prompt}"}]}]})"),
               "{b} has no value here: not every pattern of this entry captures it; use "

@@ -597,6 +597,13 @@ TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
     EXPECT_THAT(places(), IsEmpty()) << "the tool may fail" << messages;
 }
 
+TEST_F(StoryCheck, WarnsOfPatternsThatLookLikeRegularExpressions) {
+    write("prompts.json",
+          R"({"prompts":[{"patterns":["take .*"],"answers":[{"narrative":"n"}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:1:26 /prompts/0/patterns/0 prompts-pattern"));
+    EXPECT_THAT(messages, HasSubstr("{thing} stands for any words"));
+}
+
 TEST_F(StoryCheck, WarnsOfAnswersThatAreNeverGiven) {
     write("prompts.json", R"({"prompts":[{"patterns":["a"],"answers":[
 {"when":{"/x":1},"narrative":"1"},{"plan":{"tools":[{"toolId":"a","toolPath":"tools/lamp"}]}},
