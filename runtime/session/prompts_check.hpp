@@ -2,23 +2,14 @@
 #pragma once
 // Checks how the parts of a story for the template narrator fit together.
 
-#include <string_view>
-
 #include "base/fault.hpp"
 #include "session/prompts.hpp"
 #include "session/story.hpp"
 
 namespace narratoria::session {
 
-inline constexpr const char* kStateSchema = "state.schema.json";
-
-// Checks the story's [state], and every use of the state in prompts.json, against the story's
-// state.schema.json, a JSON Schema. Appends faults.
-void check_state_schema(const Story& story, const Prompts& prompts, std::string_view schema,
-                        Faults& faults);
-
-// Appends warnings of choices that no pattern matches, patterns and answers that are never used, and
-// misspelled names of the state. The prompts must have no fault.
+// Appends warnings of choices that no pattern matches, of patterns and answers that are never used,
+// and those of check_state_uses(). The prompts must have no fault.
 void check_prompts(const Story& story, const Prompts& prompts, Faults& faults);
 
 }  // namespace narratoria::session

@@ -266,13 +266,11 @@ std::optional<PromptPattern> PromptsReader::read_pattern(json::Value value,
         fault(value, pointer, "prompts-pattern",
               "in the pattern " + json::quoted(value.text()) + ": " + problem.message);
     } else if (value.text().find(".*") != std::string_view::npos) {
-        Fault warning = mention_of(value, pointer).place;
-        warning.rule = "prompts-pattern";
-        warning.message = json::quoted(value.text()) +
-                          " is compared as plain text, not as a regular expression; {thing} stands "
-                          "for any words";
-        warning.is_warning = true;
-        prompts_.warnings.push_back(std::move(warning));
+        warn(mention_of(value, pointer), "prompts-pattern",
+             json::quoted(value.text()) +
+                 " is compared as plain text, not as a regular expression; {thing} stands for any "
+                 "words",
+             prompts_.warnings);
     }
     return pattern;
 }

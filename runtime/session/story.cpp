@@ -17,7 +17,7 @@
 #include "base/regular_file.hpp"
 #include "engine/engine.hpp"
 #include "session/prompts.hpp"
-#include "session/prompts_check.hpp"
+#include "session/state_check.hpp"
 #include "session/story_check.hpp"
 #include "session/story_toml.hpp"
 #include "tool/manifest.hpp"

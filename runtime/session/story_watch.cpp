@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "session/prompts.hpp"
-#include "session/prompts_check.hpp"
+#include "session/state_check.hpp"
 #include "session/story.hpp"
 #include "session/story_toml.hpp"
 #include "tool/manifest.hpp"
