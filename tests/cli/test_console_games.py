@@ -305,4 +305,4 @@ def test_deleted_store_is_reported_once(play, data):
     game = play()
     game("open", OPENED)
     (data / "narratoria/games.db").unlink()
-    assert game("open", OPENED).count("without being stored") == 1
+    assert game("open", OPENED).count("nothing more is stored") == 1
