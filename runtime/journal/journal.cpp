@@ -168,7 +168,7 @@ const StoreFailure* Journal::wait_for_disk(bool is_last) {
     writer_.wait_for(target_);
     const StoreFailure* const failure = Writer::failure_of(*target_);
     if (failure == nullptr || failure->is_final) return failure;
-    submit({}, {}, true, 0, {}, is_last);
+    submit({.waits = true, .is_last = is_last});
     writer_.wait_for(target_);
     return Writer::failure_of(*target_);
 }
@@ -260,11 +260,12 @@ bool Journal::finish_end() {
     if (!then_) return false;
     writer_.wait_for(target_);
     const StoreFailure* const failure = Writer::failure_of(*target_);
-    const bool is_lost = failure != nullptr && failure->is_final;
-    const TurnId turn = is_lost ? 0 : ended_turn_;
-    const bool is_durable = failure == nullptr;
-    if (is_lost) fail(*failure);
-    report(turn, is_durable);
+    if (failure != nullptr && failure->is_final) {
+        fail(*failure);
+        report(0, false);
+    } else {
+        report(ended_turn_, failure == nullptr);
+    }
     return true;
 }
 
@@ -318,7 +319,7 @@ void Journal::note_tool_starting(const event::Subject& subject, std::string_view
     add({RecordKind::ToolStarting, 0, 0, subject.attempt, 0, loop_.wall_us(), subject.plan_id,
          subject.tool_id, body});
     flush();
-    submit({}, {}, true);
+    submit({.waits = true});
     writer_.wait_for(target_);
 }
 
@@ -347,9 +348,9 @@ void Journal::flush() {
     if (!running_ || records_.size() == 0) return;
     std::string part = records_.take();
     const size_t bytes = part.size();
-    submit([row = row_, turn = last_, position = position_++,
-            part = std::move(part)](StoreFile& file) { file.add_part(row, turn, position, part); },
-           {}, false, bytes);
+    submit({.write = [row = row_, turn = last_, position = position_++, part = std::move(part)](
+                         StoreFile& file) { file.add_part(row, turn, position, part); },
+            .bytes = bytes});
 }
 
 // ---- turns
@@ -365,14 +366,14 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
     const TurnId turn = ++last_;
     const std::optional<TurnId> parent =
         std::exchange(current_, kind == TurnKind::Host ? std::optional<TurnId>(turn) : current_);
-    submit(
-        [row = row_, turn, parent, kind, prompt = std::string(prompt),
-         time_ms = milliseconds(time_us)](StoreFile& file) {
-            file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
-            // A host turn is complete after each patch, so it becomes current immediately.
-            if (kind == TurnKind::Host) file.go_to(row, turn);
-        },
-        {}, false, prompt.size());
+    submit({.write =
+                [row = row_, turn, parent, kind, prompt = std::string(prompt),
+                 time_ms = milliseconds(time_us)](StoreFile& file) {
+                    file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
+                    // A host turn is complete after each patch, so it becomes current immediately.
+                    if (kind == TurnKind::Host) file.go_to(row, turn);
+                },
+            .bytes = prompt.size()});
 }
 
 void Journal::end_turn(TurnStatus status, std::function<void(const StoredTurn& stored)> then) {
@@ -401,37 +402,37 @@ void Journal::end_running(TurnStatus status,
     std::string assets = assets_.empty() ? std::string() : "[" + assets_ + "]";
     std::string rest = session_->rest(kind);
     const size_t bytes = assets.size() + rest.size();
-    submit(
-        [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
-         patches = patches_, fold_bytes = kTurnFoldBytes + patch_bytes_, assets = std::move(assets),
-         rest = std::move(rest)](StoreFile& file) {
-            file.end_turn(row, turn, {status, time_ms, digest, patches, fold_bytes, assets, rest});
-            file.go_to(row, turn);
-        },
-        std::move(done), true, bytes,
-        [row = row_, turn = last_, max_fold_bytes, digest](StoreFile& file) {
-            return take_snapshot(file, row, turn, max_fold_bytes, digest);
-        });
+    submit({.write =
+                [row = row_, turn = last_, status, time_ms = milliseconds(loop_.wall_us()), digest,
+                 patches = patches_, fold_bytes = kTurnFoldBytes + patch_bytes_,
+                 assets = std::move(assets), rest = std::move(rest)](StoreFile& file) {
+                    file.end_turn(row, turn,
+                                  {status, time_ms, digest, patches, fold_bytes, assets, rest});
+                    file.go_to(row, turn);
+                },
+            .then =
+                [row = row_, turn = last_, max_fold_bytes, digest](StoreFile& file) {
+                    return take_snapshot(file, row, turn, max_fold_bytes, digest);
+                },
+            .done = std::move(done),
+            .waits = true,
+            .bytes = bytes});
 }
 
-void Journal::submit(std::function<void(StoreFile& file)> write,
-                     std::function<void(const StoreFailure* failure)> done, bool waits,
-                     size_t bytes, std::function<std::string(StoreFile& file)> then, bool is_last) {
-    auto take = [this, life = lifetime_.watch(),
-                 done = std::move(done)](const StoreFailure* failure) {
+// Also reports failures, the end of failures, and warnings to the session.
+void Journal::submit(Writer::Task task) {
+    task.target = target_;
+    task.done = [this, life = lifetime_.watch(),
+                 done = std::move(task.done)](const StoreFailure* failure) {
         if (life.ended() || !is_listening()) return;
         if (failure != nullptr) fail(*failure);
         else if (std::exchange(is_failing_, false)) session_->on_recovery();
         if (done && is_listening()) done(failure);
     };
-    std::function<void(const std::string& warning)> warn;
-    if (then) {
-        warn = [this, life = lifetime_.watch()](const std::string& warning) {
-            if (!life.ended() && is_listening()) session_->on_warning(warning);
-        };
-    }
-    writer_.submit({target_, std::move(write), std::move(then), std::move(warn), std::move(take),
-                    waits, bytes, is_last});
+    task.warn = [this, life = lifetime_.watch()](const std::string& warning) {
+        if (!life.ended() && is_listening()) session_->on_warning(warning);
+    };
+    writer_.submit(std::move(task));
 }
 
 void Journal::report(TurnId turn, bool is_durable) {

@@ -157,10 +157,7 @@ private:
     void flush();
     void flush_soon();
     void end_running(TurnStatus status, std::function<void(const StoreFailure* failure)> done);
-    void submit(std::function<void(StoreFile& file)> write,
-                std::function<void(const StoreFailure* failure)> done = {}, bool waits = false,
-                size_t bytes = 0, std::function<std::string(StoreFile& file)> then = {},
-                bool is_last = false);
+    void submit(Writer::Task task);
     const StoreFailure* wait_for_disk(bool is_last = false);
     void fail(const StoreFailure& failure);
     void report(TurnId turn, bool is_durable);

@@ -41,16 +41,16 @@ public:
     std::shared_ptr<Target> add(StoreFile file);
 
     struct Task {
-        std::shared_ptr<Target> target;
-        std::function<void(StoreFile& file)> write;  // may be empty
-        // Called after the commit, outside a transaction, for optional work; only that of the last
-        // task of the transaction. Returns an empty text,
-        // or a human-readable warning, with which `warn` is then called on the engine thread.
-        std::function<std::string(StoreFile& file)> then;
-        std::function<void(const std::string& warning)> warn;
+        std::shared_ptr<Target> target = {};
+        std::function<void(StoreFile& file)> write = {};  // may be empty
+        // Called after the commit, outside a transaction, for optional work; of the tasks of one
+        // transaction, only the last `then` is called. Returns an empty text, or a human-readable
+        // warning, with which `warn` is then called on the engine thread.
+        std::function<std::string(StoreFile& file)> then = {};
+        std::function<void(const std::string& warning)> warn = {};
         // Called once on the engine thread: after a failure, even if the task is tried again, and
         // after a success if the task waits. May be empty. Not called once the writer is destroyed.
-        std::function<void(const StoreFailure* failure)> done;
+        std::function<void(const StoreFailure* failure)> done = {};
         // The commit waits for the disk.
         bool waits = false;
         size_t bytes = 0;  // the memory that `write` uses

@@ -51,7 +51,7 @@ void Session::restore_from_journal() {
                  (failure.is_final ? "; nothing more is stored; remove the cause, and open the "
                                      "session again: it continues from its last stored turn"
                                    : "; the session continues, and each turn tries again to store "
-                                     "what is missing: remove the cause before you close it");
+                                     "what is missing; remove the cause before the session ends");
              log(NAR_LOG_ERROR, message, failure.code);
              warn(failure.code, message);
          },

@@ -11,6 +11,7 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
+#include "session/state_operations.hpp"
 #include "tool/registry.hpp"
 #include "tool/schema/schema.hpp"
 
@@ -48,12 +49,6 @@ std::string describe_need(const Prompts::StateUse& use) {
            (needs_list(use) ? "a list" : "numbers");
 }
 
-std::string within_list(const std::string& pointer) {
-    return json::quoted(pointer) +
-           " is within a list, of which only the whole can be set; \"add\" and \"remove\" change a "
-           "list";
-}
-
 // Returns why the schema allows no value with which the use works, though its value is not known.
 std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
     const bool is_number = needs_number(use);
@@ -75,7 +70,7 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
         } else if (use.is_set && use.pointer.text.starts_with(each.pointer + "/") &&
                    (each.expected & tool::ObjectBit) == 0) {
             return (each.expected & tool::ArrayBit) != 0
-                       ? within_list(use.pointer.text)
+                       ? describe_within_list(use.pointer.text)
                        : must + ", so " + json::quoted(use.pointer.text) + " cannot be set";
         }
     }
@@ -223,15 +218,6 @@ const char* name_of(Kind kind) {
     return "unknown";
 }
 
-bool is_within_list(json::Value state, std::string_view pointer) {
-    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
-         slash = pointer.find('/', slash + 1)) {
-        const json::Value above = json::find_pointer(state, pointer.substr(0, slash));
-        if (above && above.is_array()) return true;
-    }
-    return false;
-}
-
 // Without a schema, [state] shows the types. A type that an answer sets and a condition expects, too,
 // is meant: then the value has both.
 void check_types_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
@@ -258,7 +244,7 @@ void check_types_of_state(const Story& story, const Prompts& prompts, Faults& fa
     for (const auto& [use, kind] : uses) {
         const std::string& pointer = use->pointer.text;
         if (use->is_set && is_within_list(state.root(), pointer)) {
-            warn(use->pointer, "story-state-type", within_list(pointer), faults);
+            warn(use->pointer, "story-state-type", describe_within_list(pointer), faults);
             continue;
         }
         const Kind at_first = kind_of(json::find_pointer(state.root(), pointer));

@@ -58,15 +58,6 @@ std::string list_with(json::Value list, json::Value element, bool is_wanted) {
     return out += ']';
 }
 
-bool is_in_list(json::Value state, std::string_view pointer) {
-    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
-         slash = pointer.find('/', slash + 1)) {
-        const json::Value parent = json::find_pointer(state, pointer.substr(0, slash));
-        if (parent && parent.is_array()) return true;
-    }
-    return false;
-}
-
 // Appends a value with the names in its texts replaced.
 void append_expanded(std::string& out, json::Value value, const NameLookup& text_of,
                      const NameLookup& json_of) {
@@ -105,6 +96,21 @@ bool has_name(json::Value value) {
 }
 
 }  // namespace
+
+bool is_within_list(json::Value state, std::string_view pointer) {
+    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
+         slash = pointer.find('/', slash + 1)) {
+        const json::Value above = json::find_pointer(state, pointer.substr(0, slash));
+        if (above && above.is_array()) return true;
+    }
+    return false;
+}
+
+std::string describe_within_list(std::string_view pointer) {
+    return json::quoted(pointer) +
+           " is within a list, of which only the whole can be set; \"add\" and \"remove\" change a "
+           "list";
+}
 
 void StateOperationsReader::read(json::Value operations) const {
     if (!operations.is_object()) {
@@ -158,10 +164,8 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
     state::Patch patch;
     json::Document operand, document;
     for (const json::Member member : operations.members()) {
-        if (is_in_list(state, member.key)) {
-            why = json::quoted(member.key) +
-                  " is within a list, of which only the whole can be set; \"add\" and \"remove\" "
-                  "change a list";
+        if (is_within_list(state, member.key)) {
+            why = describe_within_list(member.key);
             return std::nullopt;
         }
         std::string value;

@@ -34,6 +34,10 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
                                     const NameLookup& text_of, const NameLookup& json_of,
                                     std::string& why);
 
+// True if the pointer leads into a list of the state. Why that cannot be set.
+bool is_within_list(json::Value state, std::string_view pointer);
+std::string describe_within_list(std::string_view pointer);
+
 // Returns the patch that makes the object `to` of the object `from`. Patches cannot be merged: one may
 // write below what the one before it removed.
 std::string difference(json::Value from, json::Value to);

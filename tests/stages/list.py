@@ -175,7 +175,7 @@ STAGES = (
     Stage("page", "turn", "the page's sources: types, unit tests, and an up-to-date dist/",
           node.page, (), "packages_for_pypi", ("plugins/web/page/",), 6),
     Stage("names", "turn", "names in the shipped sources (clang-tidy 14)",
-          sources.names, ASAN, "packages_for_clang", (*SDK, "bindings/", ".clang-tidy"), 10),
+          sources.names, ASAN, "packages_for_clang", (*SDK, "bindings/", ".clang-tidy"), 12),
     Stage("types", "turn", "types and layout of the Python package (mypy, pyright, ruff)",
           python_package.types, (), "packages_for_pypi",
           ("bindings/python/", "tests/python/", "tests/wheel/"), 5),
