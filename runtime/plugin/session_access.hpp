@@ -103,6 +103,7 @@ public:
     // Returns false if the submission is unknown or has ended.
     virtual bool cancel(uint64_t submission) = 0;
     virtual void cancel_all() = 0;
+    virtual bool has_cancel() const = 0;  // requested, and not carried out yet
 
     virtual ProcessDefaults process_defaults() = 0;
     virtual http::Client& http() = 0;

@@ -64,6 +64,7 @@ public:
                                                         Invocations::Start::Now, on_outcome, number,
                                                         why);
                 },
+                [this] { return session_.has_cancel(); },
                 [this](std::string_view line) { (narrative_ += line) += '\n'; },
                 [this](const ScriptEnd& end) { on_ended(end); }},
             program_, session_.script_limits());

@@ -134,6 +134,7 @@ void ScriptRun::step_soon() {
 }
 
 void ScriptRun::step() {
+    if (with_.is_cancelled()) return;  // the loop calls stop()
     timer_.stop();
     slice_ms_ = clock::steady_ms();
     switch (machine_.run(kSliceSteps)) {
@@ -200,6 +201,8 @@ void ScriptRun::on_outcome(const plan::ToolResult& outcome) {
     else if (outcome.parsed_result) machine_.resume_json(outcome.parsed_result);
     else machine_.resume_json(outcome.result.empty() ? std::string_view("null") : outcome.result);
     if (is_calling_) {
+        // The statement after a CALL that cancels must not run.
+        if (with_.is_cancelled()) return machine_.pause();
         if (with_.loop.has_budget()) {
             if (with_.loop.time_is_up()) machine_.pause();
             return;

@@ -69,6 +69,8 @@ public:
         std::function<nar_status(plan::ToolInvocation&& invocation, const OnOutcome& on_outcome,
                                  uint64_t& number, std::string& why)>
             invoke;
+        // A thread, or a tool, has requested a cancellation, which has not been carried out yet.
+        std::function<bool()> is_cancelled;
         std::function<void(std::string_view line)> on_printed;
         std::function<void(ScriptEnd end)> on_ended;
         bool wants_scope = false;

@@ -193,6 +193,7 @@ bool Session::run_script(std::shared_ptr<const script::Program> program, std::st
                 return invocations->invoke(std::move(invocation), Invocations::Start::Now,
                                            on_outcome, number, why);
             },
+            [this] { return has_cancel(); },
             [this, printed = handler.printed](std::string_view line) {
                 if (printed) with_.engine.call_host([&] { printed(line); });
             },

@@ -75,6 +75,7 @@ public:
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     void cancel_all() override {}
+    bool has_cancel() const override { return false; }
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
     nar_status usage(uint64_t, std::string_view) override { return NAR_GONE; }
     void withhold_variable(std::string_view) override {}

@@ -59,6 +59,7 @@ public:
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     void cancel_all() override {}
+    bool has_cancel() const override { return false; }
     http::Client& http() override { std::abort(); }
     plugin::ProcessDefaults process_defaults() override { std::abort(); }
     nar_status delta(uint64_t, std::string_view) override { return NAR_GONE; }
