@@ -8,7 +8,6 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
-#include "session/text_template.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::session {
@@ -19,12 +18,37 @@ constexpr std::string_view kOperators[] = {"=",  "!=", "<",      "<=",      ">",
 
 bool is_order(std::string_view key) { return key[0] == '<' || key[0] == '>'; }
 
-// `value` is empty if the state does not have it.
+bool is_false(json::Value value) { return !value || (value.is_boolean() && !value.boolean()); }
+
+// A value is empty if the state does not have it.
 bool equal(json::Value value, json::Value wanted) {
-    if (!value) return wanted.is_boolean() && !wanted.boolean();
+    if (!value || !wanted) return is_false(value) && is_false(wanted);
     uint64_t steps = 1'000'000;
     return tool::same_value(value, wanted, steps);
 }
+
+// An operand with its names replaced. Empty if it is a name without a value.
+class Operand {
+public:
+    Operand(json::Value operand, const NameLookups& names) : value_(operand) {
+        if (!may_have_name(operand)) return;
+        value_ = {};
+        if (operand.is_string() && is_one_name(operand.text())) {
+            const std::string_view text = operand.text();
+            if (!names.json(text.substr(1, text.size() - 2))) return;
+        }
+        std::string text;
+        append_expanded(text, operand, names);
+        json::ParseError error;
+        if (document_.parse(text, error, json::kDepthOfOwn)) value_ = document_.root();
+    }
+
+    json::Value value() const { return value_; }
+
+private:
+    json::Document document_;
+    json::Value value_;
+};
 
 template <typename Values, typename Predicate>
 bool any_of(const Values& values, Predicate&& is_wanted) {
@@ -34,23 +58,32 @@ bool any_of(const Values& values, Predicate&& is_wanted) {
     return false;
 }
 
-bool satisfies(json::Value value, std::string_view key, json::Value operand) {
-    if (key == "exists") return static_cast<bool>(value) == operand.boolean();
+bool satisfies(json::Value value, std::string_view key, json::Value given,
+               const NameLookups& names) {
+    if (key == "exists") return static_cast<bool>(value) == given.boolean();
+    if (key == "in") {
+        return any_of(given.elements(),
+                      [&](json::Value each) { return equal(value, Operand(each, names).value()); });
+    }
+    const Operand replaced(given, names);
+    const json::Value operand = replaced.value();
     if (key == "=") return equal(value, operand);
     if (key == "!=") return !equal(value, operand);
-    if (key == "in") {
-        return any_of(operand.elements(), [&](json::Value each) { return equal(value, each); });
-    }
     if (key == "contains") {
         return value && value.is_array() &&
                any_of(value.elements(), [&](json::Value each) { return equal(each, operand); });
     }
-    const std::optional<double> a = value ? value.number() : 0, b = operand.number();
+    const std::optional<double> a = value ? value.number() : 0, b = operand ? operand.number() : 0;
     if (!a || !b) return false;
     if (key == "<") return *a < *b;
     if (key == "<=") return *a <= *b;
     if (key == ">") return *a > *b;
     return *a >= *b;
+}
+
+// What ConditionReader::mention gets: a value with names is not known.
+std::string operand_of(json::Value value) {
+    return may_have_name(value) ? std::string() : std::string(value.raw());
 }
 
 }  // namespace
@@ -76,19 +109,19 @@ void ConditionReader::read(json::Value condition) const {
                    json::quoted(member.key) +
                        " is not a part of a condition; write a JSON Pointer into the state, such "
                        "as \"/torch/lit\", or \"not\", \"any\" or \"all\"");
-        } else if (member.key.find('{') != std::string_view::npos) {
-            report(member.value, "names are not replaced in " + json::quoted(member.key) +
-                                     "; a pointer must be written out");
         } else if (is_too_deep(member.key)) {
             report(member.value, kPointerTooDeep);
         } else if (!json::is_pointer(member.key)) {
             report(member.value,
                    json::quoted(member.key) + " is not a JSON Pointer; ~ must be written as ~0");
-        } else if (member.value.is_object()) {
-            read_operators(member.key, member.value);
         } else {
-            refuse_names(member.value);
-            mention(member.value, member.key, std::string(member.value.raw()));
+            check(member.value, member.key);
+            if (member.value.is_object()) {
+                read_operators(member.key, member.value);
+            } else {
+                check_names(member.value);
+                mention(member.value, member.key, operand_of(member.value));
+            }
         }
     }
 }
@@ -105,21 +138,10 @@ void ConditionReader::read_name(json::Value name) const {
                (meant.empty() ? "; define it in \"conditions\", above those that use it" : meant));
 }
 
-// A text such as "{thing}" would only be equal to itself.
-void ConditionReader::refuse_names(json::Value operand) const {
-    if (operand.is_array()) {
-        for (const json::Value each : operand.elements()) refuse_names(each);
-    } else if (operand.is_string()) {
-        TemplateProblem problem;
-        const auto parts = parse_template(operand.text(), problem);
-        if (!parts) return;
-        for (const TemplatePart& part : *parts) {
-            if (!part.is_name) continue;
-            return report(operand, "names are not replaced in conditions, and " +
-                                       json::quoted(operand.text()) +
-                                       " has one; write an entry for each value");
-        }
-    }
+void ConditionReader::check_names(json::Value operand) const {
+    if (operand.is_string()) check(operand, operand.text());
+    if (!operand.is_array()) return;
+    for (const json::Value each : operand.elements()) check_names(each);
 }
 
 void ConditionReader::read_list(json::Value list, std::string_view key) const {
@@ -141,45 +163,46 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
                                 "<=, >, >=, in, contains and exists");
             continue;
         }
-        if (is_order(each.key) && !operand.number()) {
+        const bool is_name = operand.is_string() && is_one_name(operand.text());
+        if (is_order(each.key) && !operand.number() && !is_name) {
             report(operand, "only numbers can be compared with " + std::string(each.key));
         } else if (each.key == "in" && !operand.is_array()) {
             report(operand, "\"in\" needs a list of values");
         } else if (each.key == "exists" && !operand.is_boolean()) {
             report(operand, "\"exists\" must be true or false");
         }
-        refuse_names(operand);
-        const std::string text(operand.raw());
+        check_names(operand);
         if (each.key == "in" && operand.is_array()) {
             for (const json::Value value : operand.elements()) {
-                mention(value, pointer, std::string(value.raw()));
+                const bool is_known = !may_have_name(value);
+                mention(is_known ? value : operand, pointer, operand_of(value));
             }
             continue;
         }
-        const bool compares = each.key == "=" || each.key == "!=";
-        mention(operand, pointer,
-                compares                 ? text
-                : each.key == "contains" ? "[" + text + "]"
-                                         : std::string());
+        std::string text = operand_of(operand);
+        if (each.key == "contains" && !text.empty()) text = "[" + text + "]";
+        const bool compares = each.key == "=" || each.key == "!=" || each.key == "contains";
+        mention(operand, pointer, compares ? std::move(text) : std::string());
     }
 }
 
-NamedConditions evaluate(json::Value conditions, json::Value state) {
+NamedConditions evaluate(json::Value conditions, json::Value state, const NameLookups& names) {
     NamedConditions named;
     if (!conditions) return named;
     for (const json::Member member : conditions.members()) {
-        named[member.key] = holds(member.value, state, named);
+        named[member.key] = holds(member.value, state, named, names);
     }
     return named;
 }
 
-bool holds(json::Value condition, json::Value state, const NamedConditions& named) {
+bool holds(json::Value condition, json::Value state, const NamedConditions& named,
+           const NameLookups& names) {
     if (!condition) return true;
     if (condition.is_string()) {
         const auto found = named.find(condition.text());
         return found != named.end() && found->second;
     }
-    const auto is_true = [&](json::Value each) { return holds(each, state, named); };
+    const auto is_true = [&](json::Value each) { return holds(each, state, named, names); };
     for (const json::Member member : condition.members()) {
         const json::Value wanted = member.value;
         if (member.key == "not") {
@@ -189,13 +212,13 @@ bool holds(json::Value condition, json::Value state, const NamedConditions& name
         } else if (member.key == "all") {
             if (any_of(wanted.elements(), std::not_fn(is_true))) return false;
         } else {
-            const json::Value value = json::find_pointer(state, member.key);
+            const json::Value value = find_place(state, member.key, names.text);
             if (!wanted.is_object()) {
-                if (!equal(value, wanted)) return false;
+                if (!equal(value, Operand(wanted, names).value())) return false;
                 continue;
             }
             for (const json::Member each : wanted.members()) {
-                if (!satisfies(value, each.key, each.value)) return false;
+                if (!satisfies(value, each.key, each.value, names)) return false;
             }
         }
     }

@@ -62,7 +62,29 @@ std::string normalized(std::string_view text) {
     return out;
 }
 
+bool has_names_of_the_state_only(std::string_view text) {
+    TemplateProblem problem;
+    const auto parts = parse_template(text, problem);
+    return parts && std::all_of(parts->begin(), parts->end(), [](const TemplatePart& part) {
+               return !part.is_name || kind_of(part.text) == NameKind::State;
+           });
+}
+
+std::string words_of(std::string_view text, const Vocabulary& vocabulary) {
+    return std::string(NormalizedPrompt(text, vocabulary).text());
+}
+
 }  // namespace
+
+void each_name_at(json::Value place, const std::function<void(std::string_view name)>& use) {
+    if (place && place.is_object()) {
+        for (const json::Member member : place.members()) use(member.key);
+    } else if (place && place.is_array()) {
+        for (const json::Value element : place.elements()) {
+            if (element.is_string()) use(element.text());
+        }
+    }
+}
 
 NormalizedPrompt::NormalizedPrompt(std::string_view text) : original_(text) {
     const std::string_view kept = without_end(text);
@@ -113,25 +135,36 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
             marked += part.text;
             continue;
         }
-        if (kind_of(part.text) != NameKind::Plain) {
-            problem = {
-                text.find("{" + part.text + "}"),
-                "{" + part.text + "} cannot be captured; a pattern captures names such as {thing}"};
+        const NameKind kind = kind_of(part.text);
+        if (kind != NameKind::Plain && kind != NameKind::Typed) {
+            problem = {text.find("{" + part.text + "}"),
+                       "{" + part.text +
+                           "} cannot be captured; a pattern captures names such as {thing}, or "
+                           "{thing:/things} with the names at a place of the state"};
             return std::nullopt;
         }
-        if (part.text == "prompt") {
-            problem = {text.find("{prompt}"),
+        const size_t end = std::min(part.text.find(':'), part.text.size());
+        const std::string name = part.text.substr(0, end);
+        if (name == "prompt") {
+            problem = {text.find("{prompt"),
                        "{prompt} is the player's whole prompt and cannot be captured; choose "
                        "a different name"};
             return std::nullopt;
         }
-        if (std::find(pattern.names_.begin(), pattern.names_.end(), part.text) !=
-            pattern.names_.end()) {
+        if (std::find(pattern.names_.begin(), pattern.names_.end(), name) != pattern.names_.end()) {
             problem = {text.rfind("{" + part.text + "}"),
-                       "{" + part.text + "} is captured twice; choose a different name"};
+                       "{" + name + "} is captured twice; choose a different name"};
             return std::nullopt;
         }
-        pattern.names_.push_back(part.text);
+        if (!has_names_of_the_state_only(part.text)) {
+            problem = {text.find("{" + part.text + "}"),
+                       "the place in {" + part.text +
+                           "} may contain names of the state, such as {/place}, and no others"};
+            return std::nullopt;
+        }
+        pattern.names_.push_back(name);
+        pattern.places_.push_back(kind == NameKind::Typed ? part.text.substr(end + 1)
+                                                          : std::string());
         pattern.exact_.literals.emplace_back();
         marked += kCapture;
     }
@@ -155,6 +188,28 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
         else pattern.reduced_.literals.back() += c;
     }
     return pattern;
+}
+
+bool PromptPattern::has_places() const {
+    return std::any_of(places_.begin(), places_.end(),
+                       [](const std::string& each) { return !each.empty(); });
+}
+
+// Replaces the words of each capture with a place by the name that they mean.
+bool PromptPattern::find_names(const PlayerWords& words, Bindings& captures) const {
+    if (!words.places) return true;
+    for (size_t i = 0; i < names_.size(); ++i) {
+        if (places_[i].empty()) continue;
+        const std::string wanted = words_of(captures[i].value, words.vocabulary);
+        bool is_found = false;
+        each_name_at(words.places(places_[i]), [&](std::string_view name) {
+            if (is_found || wanted.empty() || words_of(name, words.vocabulary) != wanted) return;
+            is_found = true;
+            captures[i].value = name;
+        });
+        if (!is_found) return false;
+    }
+    return true;
 }
 
 // No backtracking: the first occurrence of a literal leaves the most text for the rest of the

@@ -2,11 +2,14 @@
 #pragma once
 // Patterns for a player's prompts, such as "light {thing} please".
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/json/tape.hpp"
 #include "session/text_template.hpp"
 #include "session/vocabulary.hpp"
 
@@ -33,37 +36,59 @@ private:
     std::vector<size_t> offsets_;  // original offset of each byte, and of the end
 };
 
-// What the player wrote, in both forms.
+// Returns the value at a pointer into the state, which may contain names.
+using PlaceLookup = std::function<json::Value(std::string_view pointer)>;
+
+// What the player wrote, in both forms. `vocabulary` must outlive the object. Without `places` a
+// capture such as {thing:/things} takes any words.
 struct PlayerWords {
-    PlayerWords(std::string_view text, const Vocabulary& vocabulary)
-        : exact(text), reduced(text, vocabulary) {}
+    PlayerWords(std::string_view text, const Vocabulary& its_vocabulary,
+                PlaceLookup its_places = {})
+        : exact(text),
+          reduced(text, its_vocabulary),
+          vocabulary(its_vocabulary),
+          places(std::move(its_places)) {}
     NormalizedPrompt exact;
     NormalizedPrompt reduced;
+    const Vocabulary& vocabulary;
+    PlaceLookup places;
 };
+
+// Calls `use` with each name that a capture such as {thing:/things} takes at its place: the keys of
+// an object, or the texts of a list.
+void each_name_at(json::Value place, const std::function<void(std::string_view name)>& use);
 
 // Matches whole prompts. A capture takes at least one character, and as few as possible. Matching
 // is linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
 // thread-safe.
+//
+// A capture such as {thing:/things} takes only words that mean a name at that place of the state,
+// and is then that name.
 class PromptPattern {
 public:
     static std::optional<PromptPattern> compile(std::string_view text, const Vocabulary& vocabulary,
                                                 TemplateProblem& problem);
 
     const std::vector<std::string>& names() const { return names_; }
+    // The pointer into the state of each name; empty if it takes any words.
+    const std::vector<std::string>& places() const { return places_; }
+    bool has_places() const;
     // The words that matter, with \x01 for each capture.
     const std::string& reduced() const { return reduced_text_; }
 
     // True if it has no word of its own.
-    bool takes_anything() const { return reduced_text_ == "\x01"; }
+    bool takes_anything() const { return reduced_text_ == "\x01" && !has_places(); }
 
-    // On a match, these fill `captures` with views into the prompt and into this pattern. The first
-    // one compares the exact forms, the second one the reduced forms if the exact ones differ.
+    // On a match, these fill `captures` with views into the prompt, into this pattern and into the
+    // state. The first one compares the exact forms, and takes any words for each capture; the second
+    // one compares the reduced forms, too.
     bool matches_exactly(const NormalizedPrompt& prompt, Bindings& captures) const {
         return match(exact_, prompt, captures);
     }
     bool matches(const PlayerWords& words, Bindings& captures) const {
-        return match(exact_, words.exact, captures) ||
-               (!reduced_text_.empty() && match(reduced_, words.reduced, captures));
+        return (match(exact_, words.exact, captures) && find_names(words, captures)) ||
+               (!reduced_text_.empty() && match(reduced_, words.reduced, captures) &&
+                find_names(words, captures));
     }
 
 private:
@@ -72,8 +97,10 @@ private:
         std::vector<std::string> literals;  // after each capture; only the last is anchored
     };
     bool match(const Form& form, const NormalizedPrompt& prompt, Bindings& captures) const;
+    bool find_names(const PlayerWords& words, Bindings& captures) const;
 
-    std::vector<std::string> names_;  // of the captures
+    std::vector<std::string> names_;   // of the captures
+    std::vector<std::string> places_;  // as many
     Form exact_;
     Form reduced_;
     std::string reduced_text_;

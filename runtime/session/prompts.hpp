@@ -74,12 +74,14 @@ struct Prompts {
     // JSON Pointers into the state. `operand` is a JSON value that the state's value is compared
     // with or set to; empty if the use does not determine the type.
     struct StateUse {
-        Mention pointer;
-        std::string operand;
-        bool is_set;  // the answer sets the value
+        Mention pointer = {};
+        std::string operand = {};
+        bool is_set = false;  // the answer sets the value
         // "+", "add" or "remove" if that changes the value, or "<", "<=", ">" or ">=" if that
         // compares it.
         std::string operation = {};
+        // The pointer is the part before a name, and the use is of any value below it.
+        bool is_of_values_below = false;
     };
     std::vector<StateUse> state_uses;
     // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.

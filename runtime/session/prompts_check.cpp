@@ -48,7 +48,7 @@ bool always_answers(const PromptEntry& entry) {
 
 // A pattern is never used if an earlier one, whose entry always has an answer, matches every prompt
 // that it matches. That is so if it matches the pattern's own text, with a character in place of
-// each name that no pattern contains.
+// each name that no pattern contains. Whether a name at a place of the state matches is not known.
 void check_shadows(const Prompts& prompts, Faults& faults) {
     struct Earlier {
         const PromptPattern* pattern;
@@ -85,6 +85,7 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
         if (!always_answers(entry)) continue;
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
             const Mention& mention = entry.mentions[i];
+            if (entry.patterns[i].has_places()) continue;
             if (!entry.patterns[i].names().empty()) {
                 with_captures.push_back({&entry.patterns[i], &mention});
             } else if (!entry.patterns[i].reduced().empty()) {

@@ -148,7 +148,7 @@ void PromptsReader::read_conditions(json::Value table) {
     for (const json::Member member : table.members()) {
         std::string place = "/conditions";
         json::append_pointer(place, member.key);
-        if (!check_condition(member.value, place)) is_valid = false;
+        if (!check_condition(member.value, place, {})) is_valid = false;
         condition_names_.push_back(member.key);
     }
     if (is_valid) prompts_.conditions = table;
@@ -165,7 +165,7 @@ void PromptsReader::read_after(json::Value list) {
             return;
         }
         allow_keys(value, pointer, {"when", "narrative", "set", "choices", "ending"});
-        rule.when = read_condition(value, pointer);
+        rule.when = read_condition(value, pointer, {});
         rule.narrative = value.find("narrative");
         if (!rule.narrative && !value.find("set") && !value.find("choices") &&
             !value.find("ending")) {
@@ -197,7 +197,6 @@ void PromptsReader::read_entry(json::Value value, const std::string& pointer) {
     }
     allow_keys(value, pointer, {"patterns", "when", "answers"});
     PromptEntry entry;
-    entry.when = read_condition(value, pointer);
     // An answer may use only names that all patterns capture, because any of them may match.
     std::optional<std::vector<std::string>> names;
     bool patterns_are_known = true;
@@ -220,9 +219,11 @@ void PromptsReader::read_entry(json::Value value, const std::string& pointer) {
             entry.mentions.push_back(mention_of(each, place));
         });
     Known known;
+    known.is_of_entry = true;
     // Names cannot be checked if a pattern is invalid.
     known.are_names_known = has_patterns && patterns_are_known;
     known.names = names.value_or(std::vector<std::string>());
+    entry.when = read_condition(value, pointer, known);
     read_list(value, pointer, "answers", [&](json::Value each, const std::string& place) {
         entry.answers.push_back(read_answer(each, place, known));
     });
@@ -265,7 +266,14 @@ std::optional<PromptPattern> PromptsReader::read_pattern(json::Value value,
     if (!pattern) {
         fault(value, pointer, "prompts-pattern",
               "in the pattern " + json::quoted(value.text()) + ": " + problem.message);
-    } else if (value.text().find(".*") != std::string_view::npos) {
+        return pattern;
+    }
+    for (const std::string& place : pattern->places()) {
+        if (place.empty()) continue;
+        check_template(value, place, pointer, {});
+        note_state(value, pointer, place, {.is_of_values_below = true});
+    }
+    if (value.text().find(".*") != std::string_view::npos) {
         warn(mention_of(value, pointer), "prompts-pattern",
              json::quoted(value.text()) +
                  " is compared as plain text, not as a regular expression; {thing} stands for any "
@@ -286,7 +294,7 @@ PromptAnswer PromptsReader::read_answer(json::Value value, const std::string& po
     }
     allow_keys(value, pointer,
                {"when", "plan", "narrative", "success", "failure", "set", "choices", "ending"});
-    answer.when = read_condition(value, pointer);
+    answer.when = read_condition(value, pointer, known);
     answer.plan = value.find("plan");
     answer.narrative = value.find("narrative");
     answer.success = value.find("success");
@@ -369,7 +377,7 @@ void PromptsReader::read_text(json::Value value, const std::string& pointer, con
         if (text.text().empty()) {
             fault(text, place, "prompts-empty", "a text must not be empty");
         }
-        check_template(text, place, known);
+        check_template(text, text.text(), place, known);
     };
     if (!value.is_array()) return read(value, pointer);
     if (value.empty()) fault(value, pointer, "prompts-empty", "a list of texts is empty");
@@ -383,7 +391,7 @@ json::Value PromptsReader::read_choices(json::Value list, const std::string& poi
         std::string at = place;
         if (value.is_object()) {
             allow_keys(value, place, {"text", "when"});
-            read_condition(value, place);
+            read_condition(value, place, known);
             at += "/text";
         }
         const json::Value text = PromptChoice(value).text;
@@ -397,29 +405,34 @@ json::Value PromptsReader::read_choices(json::Value list, const std::string& poi
         } else if (text.text().find_first_of("{}") == std::string_view::npos) {
             prompts_.choices.push_back(mention_of(text, at));
         }
-        check_template(text, at, known);
+        check_template(text, text.text(), at, known);
     });
     return list;
 }
 
-json::Value PromptsReader::read_condition(json::Value owner, const std::string& pointer) {
+json::Value PromptsReader::read_condition(json::Value owner, const std::string& pointer,
+                                          const Known& known) {
     const json::Value condition = owner.find("when");
     if (!condition) return {};
-    return check_condition(condition, pointer + "/when") ? condition : json::Value();
+    return check_condition(condition, pointer + "/when", known) ? condition : json::Value();
 }
 
-bool PromptsReader::check_condition(json::Value condition, const std::string& place) {
+bool PromptsReader::check_condition(json::Value condition, const std::string& place,
+                                    const Known& known) {
     bool is_valid = true;
     ConditionReader{[&](json::Value at, std::string message) {
                         is_valid = false;
                         fault(at, pointer_of(at), "prompts-condition", std::move(message));
                     },
                     [&](json::Value at, std::string_view state, std::string operand) {
-                        const bool is_unknown = operand.empty();
-                        note_state(at, place, state, std::move(operand), false);
-                        if (is_unknown && key_of(at).find_first_of("<>") == 0) {
-                            prompts_.state_uses.back().operation = key_of(at);
-                        }
+                        const std::string_view key = key_of(at);
+                        Prompts::StateUse use;
+                        if (operand.empty() && key.find_first_of("<>") == 0) use.operation = key;
+                        use.operand = std::move(operand);
+                        note_state(at, place, state, std::move(use));
+                    },
+                    [&](json::Value at, std::string_view text) {
+                        check_template(at, text, pointer_of(at), known);
                     },
                     condition_names_, conditions_}
         .read(condition);
@@ -431,11 +444,15 @@ void PromptsReader::read_set(json::Value set, const std::string& pointer, const 
                               fault(at, pointer_of(at), "prompts-set", std::move(message));
                           },
                           [&](json::Value at, std::string_view state, std::string operand) {
-                              note_state(at, pointer, state, std::move(operand), true);
-                              if (key_of(at) != state) {
-                                  prompts_.state_uses.back().operation = key_of(at);
-                              }
+                              Prompts::StateUse use;
+                              if (key_of(at) != state) use.operation = key_of(at);
+                              use.operand = std::move(operand);
+                              use.is_set = true;
+                              note_state(at, pointer, state, std::move(use));
                               note_media(at);
+                          },
+                          [&](json::Value at, std::string_view text) {
+                              check_template(at, text, pointer_of(at), known);
                           }}
         .read(set);
     check_templates(set, pointer, known);

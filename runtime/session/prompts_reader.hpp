@@ -30,6 +30,7 @@ private:
     // What the texts of an answer may refer to, besides {prompt} and the state.
     struct Known {
         std::vector<std::string> names;
+        bool is_of_entry = false;  // which has patterns
         bool are_names_known = true;
         const std::vector<std::string>* tools = nullptr;  // toolIds; NULL: no tool has run
     };
@@ -60,8 +61,8 @@ private:
     // A string, or a list of variants.
     void read_text(json::Value value, const std::string& pointer, const Known& known);
     json::Value read_choices(json::Value list, const std::string& pointer, const Known& known);
-    json::Value read_condition(json::Value owner, const std::string& pointer);
-    bool check_condition(json::Value condition, const std::string& place);
+    json::Value read_condition(json::Value owner, const std::string& pointer, const Known& known);
+    bool check_condition(json::Value condition, const std::string& place, const Known& known);
     void read_set(json::Value set, const std::string& pointer, const Known& known);
     // The plan rules apply, except that requestId is optional: the narrator generates one.
     void read_plan(json::Value value, const std::string& pointer);
@@ -78,14 +79,17 @@ private:
 
     // ------------------------------------------------------------ prompts_references.cpp
 
-    void note_state(json::Value at, const std::string& place, std::string_view state,
-                    std::string operand, bool is_set);
+    // Notes a use, of which the pointer may contain names and the place is not set yet.
+    void note_state(json::Value at, const std::string& place, std::string_view pointer,
+                    Prompts::StateUse use = {});
     Mention mention_of(json::Value at, const std::string& pointer) const;
     void note_tools(json::Value plan, const std::string& pointer);
     // A text with a name or a URL is not the path of a file that is known.
     void note_media(json::Value value);
     void check_templates(json::Value value, const std::string& pointer, const Known& known);
-    void check_template(json::Value value, const std::string& pointer, const Known& known);
+    // `at` is where `text` stands.
+    void check_template(json::Value at, std::string_view text, const std::string& pointer,
+                        const Known& known);
     void check_name(json::Value value, const std::string& pointer, const std::string& name,
                     const Known& known);
     void check_tool_name(json::Value value, const std::string& pointer, const std::string& name,

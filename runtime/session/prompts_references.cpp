@@ -17,11 +17,18 @@ constexpr std::string_view kMediaEndings[] = {".png",  ".jpg", ".jpeg", ".gif", 
 
 }  // namespace
 
-void PromptsReader::note_state(json::Value at, const std::string& place, std::string_view state,
-                               std::string operand, bool is_set) {
-    Mention mention = mention_of(at, place);
-    mention.text = state;
-    prompts_.state_uses.push_back({std::move(mention), std::move(operand), is_set});
+void PromptsReader::note_state(json::Value at, const std::string& place, std::string_view pointer,
+                               Prompts::StateUse use) {
+    if (const size_t name = pointer.find('{'); name != std::string_view::npos) {
+        pointer = pointer.substr(0, pointer.rfind('/', name));
+        if (pointer.empty()) return;
+        use.operand.clear();
+        use.operation.clear();
+        use.is_of_values_below = true;
+    }
+    use.pointer = mention_of(at, place);
+    use.pointer.text = pointer;
+    prompts_.state_uses.push_back(std::move(use));
 }
 
 Mention PromptsReader::mention_of(json::Value at, const std::string& pointer) const {
@@ -80,28 +87,33 @@ void PromptsReader::check_templates(json::Value value, const std::string& pointe
             check_templates(element, below, known);
         });
     } else if (value.is_string()) {
-        check_template(value, pointer, known);
+        check_template(value, value.text(), pointer, known);
     }
 }
 
-void PromptsReader::check_template(json::Value value, const std::string& pointer,
-                                   const Known& known) {
-    if (value.text().find_first_of("{}") == std::string_view::npos) return;
+void PromptsReader::check_template(json::Value at, std::string_view text,
+                                   const std::string& pointer, const Known& known) {
+    if (text.find_first_of("{}") == std::string_view::npos) return;
     TemplateProblem problem;
-    const auto parts = parse_template(value.text(), problem);
+    const auto parts = parse_template(text, problem);
     if (!parts) {
-        fault(value, pointer, "prompts-template",
-              "in " + json::quoted(value.text()) + ": " + problem.message);
+        fault(at, pointer, "prompts-template", "in " + json::quoted(text) + ": " + problem.message);
         return;
     }
     for (const TemplatePart& part : *parts) {
         if (!part.is_name) continue;
         switch (kind_of(part.text)) {
             case NameKind::State:
-                note_state(value, pointer, part.text, std::string(), false);
+                note_state(at, pointer, part.text);
+                check_template(at, part.text, pointer, known);
                 break;
-            case NameKind::Tool: check_tool_name(value, pointer, part.text, known); break;
-            case NameKind::Plain: check_name(value, pointer, part.text, known); break;
+            case NameKind::Tool: check_tool_name(at, pointer, part.text, known); break;
+            case NameKind::Plain: check_name(at, pointer, part.text, known); break;
+            case NameKind::Typed:
+                fault(at, pointer, "prompts-name",
+                      "{" + part.text + "} belongs in a pattern; write {" +
+                          part.text.substr(0, part.text.find(':')) + "} here");
+                break;
         }
     }
 }
@@ -115,8 +127,10 @@ void PromptsReader::check_name(json::Value value, const std::string& pointer,
     std::string there = "{prompt}";
     for (const std::string& each : known.names) there += ", {" + each + "}";
     fault(value, pointer, "prompts-name",
-          "{" + name + "} has no value here: not every pattern of this entry captures it; use " +
-              there + ", and {{ and }} for braces");
+          "{" + name + "} has no value here: " +
+              (known.is_of_entry ? "not every pattern of this entry captures it"
+                                 : "only the entry of a pattern has what the pattern captures") +
+              "; use " + there + ", and {{ and }} for braces");
 }
 
 void PromptsReader::check_tool_name(json::Value value, const std::string& pointer,

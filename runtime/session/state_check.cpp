@@ -57,21 +57,22 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
     json::Document document;
     json::ParseError error;
     const char* const sample = is_number ? "0" : is_list ? "[]" : "null";
-    if (!document.parse(json::nested(use.pointer.text, sample), error)) return {};
+    const std::string pointer = use.pointer.text + (use.is_of_values_below ? "/name" : "");
+    if (!document.parse(json::nested(pointer, sample), error)) return {};
     for (const tool::SchemaFault& each : schema.check(document.root())) {
         if (each.expected == 0) continue;
         const std::string must =
             json::quoted(each.pointer) + " must be " + tool::types_for_people(each.expected);
-        if (each.pointer == use.pointer.text) {
+        if (each.pointer == pointer) {
             const uint8_t allowed = is_number ? tool::NumberBits : tool::ArrayBit;
             if ((is_number || is_list) && (each.expected & allowed) == 0) {
                 return must + describe_need(use);
             }
-        } else if (use.is_set && use.pointer.text.starts_with(each.pointer + "/") &&
+        } else if (use.is_set && pointer.starts_with(each.pointer + "/") &&
                    (each.expected & tool::ObjectBit) == 0) {
             return (each.expected & tool::ArrayBit) != 0
-                       ? describe_within_list(use.pointer.text)
-                       : must + ", so " + json::quoted(use.pointer.text) + " cannot be set";
+                       ? describe_within_list(pointer)
+                       : must + ", so " + json::quoted(pointer) + " cannot be set";
         }
     }
     return {};
@@ -121,6 +122,23 @@ bool is_at_or_below(std::string_view pointer, std::string_view above) {
            (pointer.size() == above.size() || pointer[above.size()] == '/');
 }
 
+// The places below which names lead, of the uses that set, or of those that read.
+Pointers places_of_names(const Prompts& prompts, bool are_set) {
+    Pointers out;
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (use.is_of_values_below && use.is_set == are_set) out.insert(use.pointer.text);
+    }
+    return out;
+}
+
+bool is_below_one(std::string pointer, const Pointers& places) {
+    while (!pointer.empty()) {
+        pointer.resize(pointer.rfind('/'));
+        if (places.contains(pointer)) return true;
+    }
+    return false;
+}
+
 // A story may number its names.
 bool differ_in_digits_only(std::string a, std::string b) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -150,10 +168,11 @@ void check_names_that_are_set(const Story& story, const Prompts& prompts, Pointe
         reads.insert(tool->state.begin(), tool->state.end());
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
+    const Pointers read_by_names = places_of_names(prompts, false);
     for (const Prompts::StateUse& use : prompts.state_uses) {
         const std::string& pointer = use.pointer.text;
         if (!use.is_set || sets[pointer] > 1 || known.contains(pointer)) continue;
-        if (reads.contains(pointer)) continue;
+        if (reads.contains(pointer) || is_below_one(pointer, read_by_names)) continue;
         const auto below = reads.lower_bound(pointer + "/");
         if (below != reads.end() && is_at_or_below(*below, pointer)) continue;
         const std::string near(near_name(pointer, names));
@@ -182,9 +201,10 @@ void check_names_of_state(const Story& story, const Prompts& prompts, Faults& fa
         for (; !pointer.empty(); pointer.resize(pointer.rfind('/'))) known.insert(pointer);
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
+    const Pointers set_by_names = places_of_names(prompts, true);
     for (const Prompts::StateUse& use : prompts.state_uses) {
         const std::string& pointer = use.pointer.text;
-        if (use.is_set || known.contains(pointer)) continue;
+        if (use.is_set || known.contains(pointer) || is_below_one(pointer, set_by_names)) continue;
         const std::string_view near = near_name(pointer, names);
         if (near.empty() || near.starts_with(pointer + "/")) continue;
         warn(use.pointer, "story-state-unknown",
@@ -218,6 +238,20 @@ const char* name_of(Kind kind) {
     return "unknown";
 }
 
+// Names lead to the members of an object, or to the elements of a list, which cannot be set.
+void check_has_values_below(const Prompts::StateUse& use, json::Value state, Faults& faults) {
+    const std::string& pointer = use.pointer.text;
+    const Kind kind = kind_of(json::find_pointer(state, pointer));
+    if (kind == Kind::Unknown || kind == Kind::Object) return;
+    if (kind == Kind::List && !use.is_set) return;
+    warn(use.pointer, "story-state-type",
+         kind == Kind::List ? describe_within_list(pointer + "/…")
+                            : json::quoted(pointer) + " is " + name_of(kind) +
+                                  " in [state], but a name can only stand for what is in an object "
+                                  "or a list",
+         faults);
+}
+
 // Without a schema, [state] shows the types. A type that an answer sets and a condition expects, too,
 // is meant: then the value has both.
 void check_types_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
@@ -232,6 +266,10 @@ void check_types_of_state(const Story& story, const Prompts& prompts, Faults& fa
     std::set<std::pair<std::string_view, Kind>> set_kinds, compared_kinds;
     json::Document operand;
     for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (use.is_of_values_below) {
+            check_has_values_below(use, state.root(), faults);
+            continue;
+        }
         Kind kind = Kind::Unknown;
         if (needs_number(use)) kind = Kind::Number;
         else if (needs_list(use)) kind = Kind::List;

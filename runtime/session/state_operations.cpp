@@ -58,42 +58,7 @@ std::string list_with(json::Value list, json::Value element, bool is_wanted) {
     return out += ']';
 }
 
-// Appends a value with the names in its texts replaced.
-void append_expanded(std::string& out, json::Value value, const NameLookup& text_of,
-                     const NameLookup& json_of) {
-    if (value.is_array()) {
-        const size_t begin = out.size();
-        for (const json::Value element : value.elements()) {
-            out += out.size() == begin ? '[' : ',';
-            append_expanded(out, element, text_of, json_of);
-        }
-        out += out.size() == begin ? "[]" : "]";
-    } else if (value.is_string()) {
-        TemplateProblem problem;
-        const auto parts = parse_template(value.text(), problem);
-        if (parts && parts->size() == 1 && parts->front().is_name) {
-            if (const auto json = json_of(parts->front().text)) {
-                out += *json;
-                return;
-            }
-        }
-        json::append_string(out, expand_template(value.text(), text_of));
-    } else {
-        json::append_compact(out, value.raw());
-    }
-}
-
-bool has_name(json::Value value) {
-    if (value.is_array()) {
-        for (const json::Value each : value.elements()) {
-            if (has_name(each)) return true;
-        }
-        return false;
-    }
-
-    return value.is_null() ||
-           (value.is_string() && value.text().find('{') != std::string_view::npos);
-}
+bool is_known(json::Value value) { return !value.is_null() && !may_have_name(value); }
 
 }  // namespace
 
@@ -123,17 +88,13 @@ void StateOperationsReader::read(json::Value operations) const {
                               " is not a JSON Pointer into the state, such as \"/door/open\"");
             continue;
         }
-        if (member.key.find('{') != std::string_view::npos) {
-            report(value, "names are not replaced in " + json::quoted(member.key) +
-                              "; a pointer must be written out");
-            continue;
-        }
         if (is_too_deep(member.key)) {
             report(value, kPointerTooDeep);
             continue;
         }
+        check(value, member.key);
         if (!value.is_object()) {
-            mention(value, member.key, has_name(value) ? std::string() : std::string(value.raw()));
+            mention(value, member.key, is_known(value) ? std::string(value.raw()) : std::string());
             continue;
         }
         const KnownKeys known(kOperations);
@@ -148,9 +109,9 @@ void StateOperationsReader::read(json::Value operations) const {
                 report(each.value, "only a number can be added with +; \"add\" appends to a list");
             } else {
                 // A sum is not known before the answer is given.
-                const bool is_known = each.key != "+" && !has_name(each.value);
+                const bool is_element = each.key != "+" && is_known(each.value);
                 mention(each.value, member.key,
-                        is_known ? "[" + std::string(each.value.raw()) + "]" : std::string());
+                        is_element ? "[" + std::string(each.value.raw()) + "]" : std::string());
             }
         }
         if (count != 1) report(value, R"(write one operation, such as {"+": 1})");
@@ -158,38 +119,42 @@ void StateOperationsReader::read(json::Value operations) const {
 }
 
 std::optional<std::string> patch_of(json::Value operations, json::Value state,
-                                    const NameLookup& text_of, const NameLookup& json_of,
-                                    std::string& why) {
+                                    const NameLookups& names, std::string& why) {
     state::Tree patches;
     state::Patch patch;
     json::Document operand, document;
     for (const json::Member member : operations.members()) {
-        if (is_within_list(state, member.key)) {
-            why = describe_within_list(member.key);
+        const std::optional<std::string> pointer = expand_pointer(member.key, names.text);
+        if (!pointer) {
+            why = "a name in " + json::quoted(member.key) + " has no value";
+            return std::nullopt;
+        }
+        if (is_within_list(state, *pointer)) {
+            why = describe_within_list(*pointer);
             return std::nullopt;
         }
         std::string value;
-        const json::Value before = json::find_pointer(state, member.key);
+        const json::Value before = json::find_pointer(state, *pointer);
         if (!member.value.is_object()) {
-            append_expanded(value, member.value, text_of, json_of);
+            append_expanded(value, member.value, names);
         } else {
             for (const json::Member each : member.value.members()) {
                 const bool is_sum = each.key == "+";
                 if (before && before.type() != json::Type::Null &&
                     !(is_sum ? before.is_number() : before.is_array())) {
-                    why = json::quoted(member.key) +
+                    why = json::quoted(*pointer) +
                           (is_sum ? " is not a number" : " is not a list") + ", so " +
                           json::quoted(each.key) + " cannot change it";
                     return std::nullopt;
                 }
                 std::string given;
-                append_expanded(given, each.value, text_of, json_of);
+                append_expanded(given, each.value, names);
                 parse(given, operand);
                 value = is_sum ? sum(before, operand.root())
                                : list_with(before, operand.root(), each.key == "add");
             }
         }
-        parse(json::nested(member.key, value), document);
+        parse(json::nested(*pointer, value), document);
         patch.prepare_nulls(document.root());
         patches.merge(patch);
     }

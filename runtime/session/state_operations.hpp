@@ -3,7 +3,7 @@
 // What an answer of a story sets in the state:
 // {"/door/open": true, "/coins": {"+": -1}, "/inventory": {"add": "lamp"}}.
 //
-// Each key is a JSON Pointer. A value replaces the one in the state, and null removes it. An object
+// Each key is a JSON Pointer, which may contain names in braces. A value replaces the one in the state, and null removes it. An object
 // is an operation: "+" adds to a number, "add" appends to a list unless it has the value, "remove"
 // removes from a list. A missing number is 0, and a missing list is empty.
 
@@ -18,21 +18,21 @@
 namespace narratoria::session {
 
 // Checks the form. Calls `report` for each fault, and `mention` for each pointer with a JSON value
-// that the state may then have there; it is empty if that is not known.
+// that the state may then have there; it is empty if that is not known. Calls `check` for each
+// pointer, which may contain names.
 struct StateOperationsReader {
     std::function<void(json::Value at, std::string message)> report;
     std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
+    std::function<void(json::Value at, std::string_view text)> check;
 
     void read(json::Value operations) const;
 };
 
-// Returns the patch (RFC 7396) for operations whose form is valid. `json_of` returns the value of a
-// name as JSON: a text that is one name only keeps the type of its value. Returns nothing and the
-// reason if the state does not allow an operation: a pointer into a list, because a patch can only
-// replace the whole list.
+// Returns the patch (RFC 7396) for operations whose form is valid. Returns nothing and the reason if
+// a name in a pointer has no value, or if the state does not allow an operation: a pointer into a
+// list, because a patch can only replace the whole list.
 std::optional<std::string> patch_of(json::Value operations, json::Value state,
-                                    const NameLookup& text_of, const NameLookup& json_of,
-                                    std::string& why);
+                                    const NameLookups& names, std::string& why);
 
 // True if the pointer leads into a list of the state. Why that cannot be set.
 bool is_within_list(json::Value state, std::string_view pointer);

@@ -2,6 +2,7 @@
 #include "session/template_narrator.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <stdexcept>
 
 #include "base/json/pointer.hpp"
@@ -29,7 +30,8 @@ constexpr std::string_view kNoPrompts =
 // Members of a plan's metadata: the answer that it is from, and the ending of the story.
 constexpr std::string_view kAnswer = "answer";
 constexpr std::string_view kEnding = "ending";
-constexpr std::string_view kRules = "rules";  // the pointers of those that were applied
+constexpr std::string_view kRules = "rules";        // the pointers of those that were applied
+constexpr std::string_view kCaptures = "captures";  // for the texts after the tools
 
 // The fields of a request that this narrator reads.
 struct Request {
@@ -40,6 +42,7 @@ struct Request {
     json::Value state;            // or empty
     json::Value previous_result;  // an object, or empty
     std::string_view answered;    // PromptAnswer::pointer of the previous plan
+    Bindings captured;            // of the previous plan
     uint64_t random = 0;          // differs for each request
 
     explicit Request(json::Value document) {
@@ -64,7 +67,15 @@ struct Request {
         if (const json::Value result = document.find("previousResult");
             result && result.is_object()) {
             previous_result = result;
-            answered = text_of(document.find("previousMetadata"), kAnswer);
+            const json::Value metadata = document.find("previousMetadata");
+            answered = text_of(metadata, kAnswer);
+            const json::Value captures =
+                metadata && metadata.is_object() ? metadata.find(kCaptures) : json::Value();
+            if (captures && captures.is_object()) {
+                for (const json::Member each : captures.members()) {
+                    if (each.value.is_string()) captured.push_back({each.key, each.value.text()});
+                }
+            }
         }
         const json::Value skills = document.find("disabledSkills");
         if (!skills || !skills.is_array()) return;
@@ -86,13 +97,23 @@ public:
         : request_(request),
           conditions_(conditions),
           state_(request.state),
-          named_(evaluate(conditions, state_)),
+          lookups_{[this](std::string_view name) { return text_of(name); },
+                   [this](std::string_view name) { return json_of(name); }},
+          named_(evaluate(conditions, state_, lookups_)),
           dice_(request.random) {}
+    Names(const Names&) = delete;
+    Names& operator=(const Names&) = delete;
 
     Bindings captures;
 
     json::Value state() const { return state_; }
-    bool holds(json::Value condition) const { return session::holds(condition, state_, named_); }
+    const NameLookups& lookups() const { return lookups_; }
+    json::Value place(std::string_view pointer) const {
+        return find_place(state_, pointer, lookups_.text);
+    }
+    bool holds(json::Value condition) const {
+        return session::holds(condition, state_, named_, lookups_);
+    }
     // From now on the state is the one after this patch.
     void apply(const std::string& patch) {
         state::Tree tree;
@@ -103,22 +124,11 @@ public:
         std::string text;
         tree.append_json(text);
         if (after_.parse(text, error, json::kDepthOfOwn)) state_ = after_.root();
-        named_ = evaluate(conditions_, state_);
+        named_ = evaluate(conditions_, state_, lookups_);
     }
 
-    std::string expanded(std::string_view text) const { return expand_template(text, text_of()); }
-    NameLookup text_of() const {
-        return [this](std::string_view name) -> std::optional<std::string> {
-            if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
-            if (name == "prompt") return std::string(request_.prompt);
-            return look_up_in(captures)(name);
-        };
-    }
-    NameLookup json_of() const {
-        return [this](std::string_view name) -> std::optional<std::string> {
-            const json::Value value = value_of(name);
-            return value ? std::optional<std::string>(value.raw()) : std::nullopt;
-        };
+    std::string expanded(std::string_view text) const {
+        return expand_template(text, lookups_.text);
     }
 
     // A text, or one of its variants by the dice. Empty if there is none.
@@ -136,10 +146,21 @@ public:
     }
 
 private:
-    json::Value value_of(std::string_view name) const {
-        if (kind_of(name) == NameKind::State) {
-            return state_ ? json::find_pointer(state_, name) : json::Value();
+    std::optional<std::string> text_of(std::string_view name) const {
+        if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
+        if (name == "prompt") return std::string(request_.prompt);
+        return look_up_in(captures)(name);
+    }
+    std::optional<std::string> json_of(std::string_view name) const {
+        if (kind_of(name) == NameKind::Plain) {
+            const auto text = text_of(name);
+            return text ? std::optional<std::string>(json::quoted(*text)) : std::nullopt;
         }
+        const json::Value value = value_of(name);
+        return value ? std::optional<std::string>(value.raw()) : std::nullopt;
+    }
+    json::Value value_of(std::string_view name) const {
+        if (kind_of(name) == NameKind::State) return place(name);
         if (kind_of(name) != NameKind::Tool || !request_.previous_result) return {};
         const json::Value tools = request_.previous_result.find("toolResults");
         if (!tools || !tools.is_array()) return {};
@@ -158,6 +179,7 @@ private:
     json::Value conditions_;
     json::Value state_;
     json::Document after_;
+    const NameLookups lookups_;
     NamedConditions named_;
     Random dice_;
 };
@@ -206,8 +228,8 @@ public:
     Answering(const Prompts& prompts, json::Value document)
         : prompts_(prompts),
           request_(document),
-          words_(request_.prompt, prompts.vocabulary),
-          names_(request_, prompts.conditions) {}
+          names_(request_, prompts.conditions),
+          words_(request_.prompt, prompts.vocabulary, places()) {}
 
     TemplateNarrator::Reply reply() {
         if (const PromptAnswer* const answer = previous_answer();
@@ -252,20 +274,21 @@ private:
             }
             return nullptr;
         };
+        names_.captures = request_.captured;
         for (const PromptEntry& entry : prompts_.entries) {
-            const PromptAnswer* const found = in(entry.answers);
-            if (found == nullptr) continue;
-            entry.matches(words_, names_.captures);
-            return found;
+            if (const PromptAnswer* const found = in(entry.answers)) return found;
         }
         return in(prompts_.unmatched);
+    }
+
+    PlaceLookup places() const {
+        return [this](std::string_view pointer) { return names_.place(pointer); };
     }
 
     void apply(const PromptAnswer& answer) {
         if (!answer.set || !reply_.fault.empty()) return;
         std::string why;
-        const auto patch =
-            patch_of(answer.set, names_.state(), names_.text_of(), names_.json_of(), why);
+        const auto patch = patch_of(answer.set, names_.state(), names_.lookups(), why);
         if (!patch) {
             reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
             return;
@@ -395,6 +418,12 @@ private:
         metadata.number("generationAttempt", request_.generation_attempt);
         metadata.raw("parentPlanId", request_.parent_plan_id);
         if (answer != nullptr) metadata.string(kAnswer, answer->pointer);
+        if (answer != nullptr && answer->has_tools() && !names_.captures.empty()) {
+            metadata.key(kCaptures);
+            json::ObjectWriter captures(reply_.plan);
+            for (const Binding& each : names_.captures) captures.string(each.name, each.value);
+            captures.end();
+        }
         if (!rules_.empty()) {
             std::vector<std::string> pointers;
             for (const PromptAnswer* const each : rules_) pointers.push_back(each->pointer);
@@ -434,38 +463,66 @@ private:
 
     // The prompts that the player probably meant, in the words of `offered` if it has them. A prompt
     // that has no answer now is not one of them, because it would disclose what is to come.
-    std::vector<std::string> near(const std::vector<std::string>& offered) const {
+    std::vector<std::string> near(const std::vector<std::string>& offered) {
         std::vector<PlayerWords> others;
-        for (const std::string& text : offered) others.emplace_back(text, prompts_.vocabulary);
-        Bindings captures;
+        for (const std::string& text : offered) {
+            others.emplace_back(text, prompts_.vocabulary, places());
+        }
+        std::deque<std::string> texts;  // of `known`
         std::vector<KnownPrompt> known;
         for (const PromptEntry& entry : prompts_.entries) {
+            add_named(entry, texts, known);
             if (!names_.holds(entry.when) || usable(entry.answers) == nullptr) continue;
+            Bindings captures;
             const auto same = std::find_if(
                 others.begin(), others.end(),
                 [&](const PlayerWords& words) { return entry.matches(words, captures); });
             for (size_t i = 0; i < entry.patterns.size(); ++i) {
                 const PromptPattern& pattern = entry.patterns[i];
                 if (!pattern.names().empty() || pattern.reduced().empty()) continue;
-                const std::string_view text =
-                    same == others.end() ? std::string_view(entry.mentions[i].text)
-                                         : offered[static_cast<size_t>(same - others.begin())];
-                known.push_back({pattern.reduced(), text});
+                texts.push_back(same == others.end()
+                                    ? expand_template(entry.mentions[i].text, {})
+                                    : offered[static_cast<size_t>(same - others.begin())]);
+                known.push_back({pattern.reduced(), texts.back()});
             }
         }
         std::vector<std::string> out;
         for (const std::string_view each : near_prompts(words_.reduced.text(), known)) {
-            const bool is_offered =
-                std::find(offered.begin(), offered.end(), each) != offered.end();
-            out.push_back(is_offered ? std::string(each) : expand_template(each, {}));
+            out.emplace_back(each);
         }
         return out;
     }
 
+    // Adds the prompts of the patterns with one capture, for each name at its place. One without any
+    // condition would disclose names, so it is left out.
+    void add_named(const PromptEntry& entry, std::deque<std::string>& texts,
+                   std::vector<KnownPrompt>& known) {
+        for (size_t i = 0; i < entry.patterns.size(); ++i) {
+            const PromptPattern& pattern = entry.patterns[i];
+            if (pattern.names().size() != 1 || !pattern.has_places()) continue;
+            const std::string& place = pattern.places().front();
+            TemplateProblem problem;
+            const auto parts = parse_template(entry.mentions[i].text, problem);
+            each_name_at(names_.place(place), [&](std::string_view name) {
+                names_.captures = {{pattern.names().front(), name}};
+                if (!parts || !names_.holds(entry.when)) return;
+                const PromptAnswer* const answer = usable(entry.answers);
+                const bool depends = entry.when || (answer != nullptr && answer->when) ||
+                                     place.find('{') != std::string::npos;
+                if (answer == nullptr || !depends) return;
+                std::string& text = texts.emplace_back();
+                for (const TemplatePart& part : *parts) text += part.is_name ? name : part.text;
+                texts.emplace_back(NormalizedPrompt(text, prompts_.vocabulary).text());
+                known.push_back({texts.back(), text});
+            });
+            names_.captures.clear();
+        }
+    }
+
     const Prompts& prompts_;
     const Request request_;
-    const PlayerWords words_;
     Names names_;
+    const PlayerWords words_;
     TemplateNarrator::Reply reply_;
     bool is_unmatched_ = false;
     bool has_failed_ = false;                 // the plan of the previous answer

@@ -25,19 +25,55 @@ bool is_tool_name(std::string_view name) {
                        [](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
 }
 
+bool is_pointer_with_names(std::string_view pointer) {
+    if (!json::is_pointer(pointer)) return false;
+    if (pointer.find('{') == std::string_view::npos) return true;
+    TemplateProblem problem;
+    const auto parts = parse_template(pointer, problem);
+    return parts && std::none_of(parts->begin(), parts->end(), [](const TemplatePart& part) {
+               return part.is_name && kind_of(part.text) == NameKind::Typed;
+           });
+}
+
 bool is_name(std::string_view name) {
     switch (kind_of(name)) {
-        case NameKind::State: return json::is_pointer(name);
+        case NameKind::State: return is_pointer_with_names(name);
+        case NameKind::Typed: return is_pointer_with_names(name.substr(name.find('/')));
         case NameKind::Tool: return is_tool_name(name);
         case NameKind::Plain: break;
     }
     return is_identifier(name);
 }
 
+std::string describe_bad_name(std::string_view name) {
+    if (name.empty()) return "{} has no name; write {thing}, or {{}} for the braces";
+    const size_t colon = name.find(':');
+    if (colon != std::string_view::npos && is_identifier(name.substr(0, colon))) {
+        return "what follows the : must be a JSON Pointer into the state, such as {thing:/things}";
+    }
+    return "the name between { and } must have only letters, digits and _, and not begin with a "
+           "digit; write {{ and }} for braces";
+}
+
+// The position of the } of the name that begins at `at`, or npos. A name may contain names.
+size_t end_of_name(std::string_view text, size_t at) {
+    for (;;) {
+        at = text.find_first_of("{}", at);
+        if (at == std::string_view::npos || text[at] == '}') return at;
+        at = text.find_first_of("{}", at + 1);
+        if (at == std::string_view::npos || text[at] == '{') return std::string_view::npos;
+        ++at;
+    }
+}
+
 }  // namespace
 
 NameKind kind_of(std::string_view name) {
     if (name.starts_with('/')) return NameKind::State;
+    const size_t colon = name.find(":/");
+    if (colon != std::string_view::npos && is_identifier(name.substr(0, colon))) {
+        return NameKind::Typed;
+    }
     return name.find('.') != std::string_view::npos ? NameKind::Tool : NameKind::Plain;
 }
 
@@ -64,17 +100,14 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
             problem = {at, "a } without a { before it; write }} for a brace"};
             return std::nullopt;
         }
-        const size_t close = text.find_first_of("{}", at + 1);
-        if (close == std::string_view::npos || text[close] == '{') {
+        const size_t close = end_of_name(text, at + 1);
+        if (close == std::string_view::npos) {
             problem = {at, "a { without a } after it; write {{ for a brace"};
             return std::nullopt;
         }
         const std::string_view name = text.substr(at + 1, close - at - 1);
         if (!is_name(name)) {
-            problem = {at, name.empty()
-                               ? "{} has no name; write {thing}, or {{}} for the braces"
-                               : "the name between { and } must have only letters, digits and _, "
-                                 "and not begin with a digit; write {{ and }} for braces"};
+            problem = {at, describe_bad_name(name)};
             return std::nullopt;
         }
         parts.push_back({true, std::string(name)});
@@ -102,6 +135,66 @@ std::string expand_template(std::string_view text, const NameLookup& lookup) {
         else out += part.text;
     }
     return out;
+}
+
+bool may_have_name(json::Value value) {
+    if (value.is_string()) return value.text().find_first_of("{}") != std::string_view::npos;
+    if (!value.is_array()) return false;
+    for (const json::Value element : value.elements()) {
+        if (may_have_name(element)) return true;
+    }
+    return false;
+}
+
+bool is_one_name(std::string_view text) {
+    TemplateProblem problem;
+    const auto parts = parse_template(text, problem);
+    return parts && parts->size() == 1 && parts->front().is_name;
+}
+
+void append_expanded(std::string& out, json::Value value, const NameLookups& names) {
+    if (value.is_array()) {
+        const size_t begin = out.size();
+        for (const json::Value element : value.elements()) {
+            out += out.size() == begin ? '[' : ',';
+            append_expanded(out, element, names);
+        }
+        out += out.size() == begin ? "[]" : "]";
+    } else if (value.is_string()) {
+        const std::string_view text = value.text();
+        const auto json = is_one_name(text) ? names.json(text.substr(1, text.size() - 2))
+                                            : std::optional<std::string>();
+        if (json) out += *json;
+        else json::append_string(out, expand_template(text, names.text));
+    } else {
+        json::append_compact(out, value.raw());
+    }
+}
+
+std::optional<std::string> expand_pointer(std::string_view pointer, const NameLookup& text_of) {
+    TemplateProblem problem;
+    const auto parts = parse_template(pointer, problem);
+    if (!parts) return std::nullopt;
+    std::string out;
+    for (const TemplatePart& part : *parts) {
+        if (!part.is_name) {
+            out += part.text;
+            continue;
+        }
+        const std::optional<std::string> text = text_of(part.text);
+        if (!text || text->empty()) return std::nullopt;
+        std::string segment;
+        json::append_pointer(segment, *text);
+        out.append(segment, 1);
+    }
+    return out;
+}
+
+json::Value find_place(json::Value state, std::string_view pointer, const NameLookup& text_of) {
+    if (!state) return {};
+    if (pointer.find('{') == std::string_view::npos) return json::find_pointer(state, pointer);
+    const std::optional<std::string> expanded = expand_pointer(pointer, text_of);
+    return expanded ? json::find_pointer(state, *expanded) : json::Value();
 }
 
 std::string shown(json::Value value) {

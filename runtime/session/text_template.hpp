@@ -34,13 +34,15 @@ struct TemplateProblem {
 // What a name refers to, which its form says.
 enum class NameKind : uint8_t {
     Plain,  // {thing}: a capture, or {prompt}
-    State,  // {/player/name}: a JSON Pointer into the state
-    Tool    // {roll.result.total}: what the tool with the toolId "roll" returned
+    State,  // {/player/name}: a JSON Pointer into the state, see find_place()
+    Tool,   // {roll.result.total}: what the tool with the toolId "roll" returned
+    Typed   // {thing:/things}: a capture that names a part of the state; only in patterns
 };
 NameKind kind_of(std::string_view name);
 
 // Splits a template into its parts, in order. Two plain texts are never adjacent. Returns nothing
-// if a brace is unmatched or a name is invalid.
+// if a brace is unmatched or a name is invalid. A pointer in a name may contain names that contain
+// none: {/things/{thing}/at}. The part's text is then "/things/{thing}/at".
 std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
                                                         TemplateProblem& problem);
 
@@ -48,9 +50,30 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
 using NameLookup = std::function<std::optional<std::string>(std::string_view name)>;
 NameLookup look_up_in(const Bindings& bindings);
 
+// The values of names as texts and as JSON.
+struct NameLookups {
+    NameLookup text;
+    NameLookup json;
+};
+
 // Replaces each name by its text, which is not expanded again. An invalid template and names
 // without a text stay unchanged.
 std::string expand_template(std::string_view text, const NameLookup& lookup);
+
+// True for a text, or a list with a text, that may contain a name.
+bool may_have_name(json::Value value);
+// True for a text that is one name and nothing else.
+bool is_one_name(std::string_view text);
+
+// Appends a value with the names in its texts, and in those of its lists, replaced. A text that is
+// one name keeps the type of the name's value.
+void append_expanded(std::string& out, json::Value value, const NameLookups& names);
+
+// Replaces the names in a JSON Pointer, such as /things/{thing}/at. Returns nothing if one of them
+// has no text.
+std::optional<std::string> expand_pointer(std::string_view pointer, const NameLookup& text_of);
+// Returns the value at a pointer with names, or an empty Value.
+json::Value find_place(json::Value state, std::string_view pointer, const NameLookup& text_of);
 
 // Returns how a value is shown in a text: a string as it is, the elements of a list separated by
 // commas, null and a missing value as nothing, and everything else as JSON.

@@ -65,12 +65,20 @@ void Vocabulary::ignore(const std::vector<std::string>& words) {
 }
 
 bool Vocabulary::add_synonym(std::string_view synonym, std::string_view phrase) {
-    const std::vector<Word> key = kept(split(synonym));
+    const std::vector<Word> its = kept(split(synonym)), meant = kept(split(phrase));
     std::vector<std::string> words;
-    for (const Word& each : kept(split(phrase))) words.push_back(each.text);
-    longest_ = std::max(longest_, key.size());
-    const auto [found, is_new] = synonyms_.try_emplace(joined(key, 0, key.size()), words);
-    return is_new || found->second == words;
+    for (const Word& each : meant) words.push_back(each.text);
+    longest_ = std::max(longest_, its.size());
+    const auto [found, is_new] = synonyms_.try_emplace(joined(its, 0, its.size()), words);
+    if (!is_new) return found->second == words;
+    // If "lantern" means "storm lantern", "storm lantern" does not become "storm storm lantern".
+    const auto part = std::search(meant.begin(), meant.end(), its.begin(), its.end(),
+                                  [](const Word& a, const Word& b) { return a.text == b.text; });
+    if (part != meant.end()) {
+        longest_ = std::max(longest_, meant.size());
+        synonyms_.try_emplace(joined(meant, 0, meant.size()), words);
+    }
+    return true;
 }
 
 std::vector<Word> Vocabulary::words_of(std::string_view text) const {

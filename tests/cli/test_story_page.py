@@ -89,6 +89,18 @@ def test_the_story_with_places_is_valid_and_offers_what_each_place_allows(comman
     assert played.out.endswith("    1. I open the chest\n    2. I go down\n    3. I look around\n"), played
 
 
+def test_the_story_with_many_things_plays_as_the_page_says(command, tmp_path):
+    page = PAGE[PAGE.index("## Many things, few answers"):]
+    for language, file in (("toml", "story.toml"), ("json", "prompts.json")):
+        (tmp_path / file).write_text(re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1))
+    command("validate", "story", "--strict", tmp_path).exits(0)
+    command("test", "--story", tmp_path).exits(0).shows("    answers: 7 of 9", 'ending "The crown in the hall": ')
+    played = command("play", "--story", tmp_path, "get the Crown", "go up", "Pick up the crown!", "x crown", "take lmap", "down",
+                     "take lamp", "put down crown")
+    played.shows("You see no Crown here.", "You take the iron crown.", "It is heavier than it looks",
+                 "You see no lmap here.", "You have no hand free: you carry the iron crown.", "The crown in the hall")
+
+
 @pytest.fixture
 def lamp(command, tmp_path):
     """The story that the page builds step by step."""

@@ -16,6 +16,7 @@
 
 #include "json.hpp"
 #include "narratoria/utf8.hpp"
+#include "story/named_prompts.hpp"
 #include "story/playthrough.hpp"
 
 namespace narratoria::command::story {
@@ -94,6 +95,9 @@ private:
         const json::Value* const patterns = json::member(entry, "patterns");
         const std::vector<std::string> plain = plain_texts(patterns);
         out_.prompts.insert(out_.prompts.end(), plain.begin(), plain.end());
+        for (std::string& each : json::texts(patterns)) {
+            if (has_names(each)) out_.named.push_back(std::move(each));
+        }
         std::string first;
         if (patterns != nullptr && patterns->IsArray() && !patterns->Empty() &&
             (*patterns)[0].IsString()) {
@@ -182,7 +186,13 @@ public:
         while (steps_.size() < options_.steps && !options_.is_stopped()) {
             std::vector<std::string> typed;
             if (random_() % 2 == 0) typed = not_offered(parts_.hints, game.choices());
-            if (typed.empty()) typed = not_offered(parts_.prompts, game.choices());
+            if (typed.empty()) {
+                typed = parts_.prompts;
+                for (const std::string& each : parts_.named) {
+                    append_named_prompts(each, game, typed);
+                }
+                typed = not_offered(std::move(typed), game.choices());
+            }
             const bool types = !chooses || (!game.choices().empty() && !typed.empty() &&
                                             random_() % typed_every(game.choices().size()) == 0);
             const std::vector<std::string>& candidates = types ? typed : game.choices();

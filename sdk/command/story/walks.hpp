@@ -26,6 +26,7 @@ struct StoryParts {
     std::set<std::string> tools;       // toolPaths without names
     std::vector<std::string> hints;    // without names
     std::vector<std::string> prompts;  // patterns without names
+    std::vector<std::string> named;    // patterns with names
     bool offers_choices = false;
 };
 // Empty for a story without a valid prompts.json.

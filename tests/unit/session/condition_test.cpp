@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+
+#include "base/json/writer.hpp"
 
 namespace narratoria::session {
 namespace {
 
 const char* const kState = R"({"torch":{"lit":true,"oil":2},"door":{"open":false},"name":"Ada",
-    "bag":["rope",1.0],"gone":null})";
+    "bag":["rope",1.0,"{x}"],"a/b":"here","gone":null})";
 
 bool is_true(std::string_view condition, std::string_view named = "{}") {
     json::Document document, state, conditions;
@@ -21,10 +24,20 @@ bool is_true(std::string_view condition, std::string_view named = "{}") {
     std::vector<std::string_view> names;
     for (const json::Member each : conditions.root().members()) names.push_back(each.key);
     ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
-                    [](json::Value, std::string_view, const std::string&) {}, names}
+                    [](json::Value, std::string_view, const std::string&) {},
+                    [](json::Value, std::string_view) {}, names}
         .read(document.root());
     EXPECT_EQ(faults, "") << condition;
-    return holds(document.root(), state.root(), evaluate(conditions.root(), state.root()));
+    const Bindings bindings{{"thing", "torch"}, {"place", "a/b"}};
+    const NameLookups lookups{look_up_in(bindings),
+                              [&](std::string_view name) -> std::optional<std::string> {
+                                  if (name == "/torch/oil") return "2";
+                                  const auto text = look_up_in(bindings)(name);
+                                  if (!text) return std::nullopt;
+                                  return json::quoted(*text);
+                              }};
+    return holds(document.root(), state.root(), evaluate(conditions.root(), state.root(), lookups),
+                 lookups);
 }
 
 TEST(Condition, AllMembersMustHold) {
@@ -76,12 +89,24 @@ TEST(Condition, KnowsListsAndExistence) {
     EXPECT_TRUE(is_true(R"({"/bag":{"contains":1}})"));
     EXPECT_FALSE(is_true(R"({"/bag":{"contains":"lamp"}})"));
     EXPECT_FALSE(is_true(R"({"/name":{"contains":"Ada"}})"));
-    EXPECT_TRUE(is_true(R"({"/bag":["rope",1]})"));
+    EXPECT_TRUE(is_true(R"({"/bag":["rope",1,"{{x}}"]})"));
     EXPECT_TRUE(is_true(R"({"/bag/0":"rope"})"));
     EXPECT_TRUE(is_true(R"({"/name":{"in":["Bob","Ada"]}})"));
     EXPECT_FALSE(is_true(R"({"/name":{"in":[]}})"));
     EXPECT_TRUE(is_true(R"({"/gone":{"exists":true,"=":null},"/no":{"exists":false}})"));
     EXPECT_FALSE(is_true(R"({"/door/open":{"exists":false}})"));
+}
+
+TEST(Condition, NamesAreReplacedInPointersAndValues) {
+    EXPECT_TRUE(is_true(R"({"/{thing}/lit":true})"));
+    EXPECT_TRUE(is_true(R"({"/{place}":"here"})")) << "a / of a name is not one of the pointer";
+    EXPECT_FALSE(is_true(R"({"/{other}/lit":true})")) << "a name without a value leads nowhere";
+    EXPECT_TRUE(is_true(R"({"/{other}/lit":false})"));
+    EXPECT_TRUE(is_true(R"({"/torch/oil":"{/torch/oil}"})")) << "the value keeps its type";
+    EXPECT_TRUE(is_true(R"({"/torch/oil":{"<=":"{/torch/oil}",">":"{/none}"}})"));
+    EXPECT_TRUE(is_true(R"({"/name":{"in":["x","{/none}","Ada"],"!=":"{thing}"}})"));
+    EXPECT_TRUE(is_true(R"({"/none":"{/none}"})")) << "both count as false";
+    EXPECT_TRUE(is_true(R"({"/bag":{"contains":"{{x}}"}})")) << "as in texts";
 }
 
 TEST(Condition, NotAnyAndAllCombineConditions) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json/pointer.hpp"
 #include "session/near_prompts.hpp"
 
 namespace narratoria::session {
@@ -110,6 +111,44 @@ TEST(PromptPattern, SynonymsMeanTheSame) {
     EXPECT_EQ(understood("choose {x}", "pick a card", vocabulary), "match card");
     EXPECT_EQ(understood("take {x}", "Pick up the lantern", vocabulary), "match lantern")
         << "a capture has the player's own words";
+    EXPECT_TRUE(vocabulary.add_synonym("gate", "iron gate"));
+    EXPECT_EQ(understood("open iron gate", "open the gate", vocabulary), "match");
+    EXPECT_EQ(understood("open gate", "open the iron gate", vocabulary), "match");
+}
+
+TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
+    Vocabulary vocabulary;
+    EXPECT_TRUE(vocabulary.add_synonym("lantern", "storm lamp"));
+    json::Document state;
+    json::ParseError error;
+    ASSERT_TRUE(state.parse(R"({"here":["Storm Lamp","rope",7],"doors":{"iron-gate":{}},"at":"x"})",
+                            error));
+    const auto named = [&](std::string_view text, std::string_view prompt) {
+        TemplateProblem problem;
+        const auto pattern = PromptPattern::compile(text, vocabulary, problem);
+        if (!pattern) return problem.message;
+        Bindings captures;
+        const PlayerWords words(prompt, vocabulary, [&](std::string_view place) {
+            return json::find_pointer(state.root(), place);
+        });
+        if (!pattern->matches(words, captures)) return std::string("no match");
+        std::string out;
+        for (const Binding& each : captures) out.append(each.name).append("=").append(each.value);
+        return out;
+    };
+    EXPECT_EQ(named("take {x:/here}", "take the ROPE, please"), "x=rope");
+    EXPECT_EQ(named("take the {x:/here}", "I take storm lamp"), "x=Storm Lamp")
+        << "the state's name";
+    EXPECT_EQ(named("take {x:/here}", "take my lantern"), "x=Storm Lamp") << "synonyms count";
+    EXPECT_EQ(named("open {x:/doors}", "open the Iron Gate"), "x=iron-gate")
+        << "a key of an object";
+    EXPECT_EQ(named("tie {a:/here} to {b:/doors}", "tie rope to iron gate"), "a=ropeb=iron-gate");
+    EXPECT_EQ(named("take {x:/here}", "take lamp"), "no match");
+    EXPECT_EQ(named("take {x:/here}", "take 7"), "no match") << "only texts are names";
+    EXPECT_EQ(named("take {x:/here}", "take the"), "no match");
+    EXPECT_EQ(named("take {x:/at}", "take x"), "no match") << "a text has no names";
+    EXPECT_EQ(named("take {x:/gone}", "take rope"), "no match");
+    EXPECT_EQ(named("take {x:/here} {x}", "x"), "{x} is captured twice; choose a different name");
 }
 
 TEST(PromptPattern, SynonymsMayContainSmallWords) {

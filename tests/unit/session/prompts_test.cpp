@@ -149,9 +149,10 @@ TEST(Prompts, RulesAndNamedConditionsAreChecked) {
         "there is no condition \"noon\"; define it in \"conditions\", above those that use it");
     EXPECT_EQ(message_of(R"({"prompts":[],"conditions":{"a":{"not":"b"},"b":{"/lit":true}}})"),
               "the condition \"b\" is defined below; a condition may name only those above it");
-    EXPECT_EQ(rule(R"({"when":{"/has":{"contains":"{thing}"}},"set":{}})"),
-              "names are not replaced in conditions, and \"{thing}\" has one; write an entry for "
-              "each value");
+    EXPECT_EQ(
+        rule(R"({"when":{"/has":{"contains":"{thing}"}},"set":{}})"),
+        "{thing} has no value here: only the entry of a pattern has what the pattern captures; "
+        "use {prompt}, and {{ and }} for braces");
     EXPECT_EQ(rule(R"({"narative":"n","set":{}})"),
               "\"narative\" is not a key here; did you mean \"narrative\"?");
     EXPECT_EQ(rule(R"({"when":"dark"})"),
@@ -174,6 +175,12 @@ TEST(Prompts, MessagesSayWhatToDo) {
     EXPECT_EQ(pattern("{1}"),
               "in the pattern \"{1}\": the name between { and } must have only letters, "
               "digits and _, and not begin with a digit; write {{ and }} for braces");
+    EXPECT_EQ(pattern("{x:things}"),
+              "in the pattern \"{x:things}\": what follows the : must be a JSON Pointer into the "
+              "state, such as {thing:/things}");
+    EXPECT_EQ(pattern("{x:/at/{y}} {y}"),
+              "in the pattern \"{x:/at/{y}} {y}\": the place in {x:/at/{y}} may contain names of "
+              "the state, such as {/place}, and no others");
     EXPECT_EQ(pattern(" ?! "),
               "in the pattern \" ?! \": a pattern needs more than white space and "
               ". ! ?");

@@ -22,7 +22,7 @@ std::string patch(std::string_view operations) {
         return std::nullopt;
     };
     std::string why;
-    return patch_of(document.root(), state.root(), look_up_in(bindings), json_of, why)
+    return patch_of(document.root(), state.root(), {look_up_in(bindings), json_of}, why)
         .value_or(why);
 }
 
@@ -59,6 +59,12 @@ TEST(StateOperations, ExpandNames) {
         << "a name alone keeps the type of its value";
     EXPECT_EQ(patch(R"({"/bag":["{thing}","{roll.result.total}",[],1]})"),
               R"({"bag":["a lamp",12,[],1]})");
+}
+
+TEST(StateOperations, ExpandNamesInPointers) {
+    EXPECT_EQ(patch(R"({"/at/{thing}":"here","/seen/{thing}":{"+":1}})"),
+              R"({"at":{"a lamp":"here"},"seen":{"a lamp":1}})");
+    EXPECT_EQ(patch(R"({"/at/{other}":1})"), R"(a name in "/at/{other}" has no value)");
 }
 
 TEST(StateOperations, DifferenceMakesOneStateOfAnother) {

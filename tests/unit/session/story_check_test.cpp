@@ -577,6 +577,40 @@ TEST_F(StoryCheck, StateShowsTheTypesWithoutASchema) {
     }
 }
 
+TEST_F(StoryCheck, KnowsWhereNamesOfTheStateLead) {
+    toml(R"([opening]
+text = "t"
+choices = ["take the rope"]
+[state]
+place = "hall"
+bag = []
+things = {rope = {at = "hall"}}
+)");
+    const auto entry = [&](const std::string& pattern, const std::string& set) {
+        write("prompts.json", R"({"prompts":[{"patterns":[")" + pattern + R"("],"answers":[
+{"narrative":"{/things/{x}/text}","set":)" +
+                                  set + R"(}]},
+{"patterns":["take {y}"],"when":{"/things/rope/lit":true,"/things/rope/ta":1},"answers":[{"narrative":"n",
+"set":{"/things/rope/txt":1}}]}],"always":["take the rope"]})");
+        places();
+        return messages;
+    };
+    EXPECT_EQ(entry("take {x:/things}", R"({"/things/{x}/lit":true})"), "")
+        << "any of its values may be set and read";
+    EXPECT_THAT(
+        entry("take {x:/place}", "{}"),
+        HasSubstr("\"/place\" is a text in [state], but a name can only stand for what is in "
+                  "an object or a list"));
+    EXPECT_THAT(entry("take {x:/bag}", R"({"/bag/{x}":true})"),
+                HasSubstr("\"/bag/…\" is within a list"));
+    EXPECT_THAT(entry("take {x:/thing}", "{}"), HasSubstr("did you mean \"/things\"?"));
+    write("state.schema.json",
+          R"({"properties":{"things":{"additionalProperties":{"type":"object"}},
+"bag":{"type":"array"},"place":{"type":"string"}},"additionalProperties":false})");
+    EXPECT_THAT(entry("take {x:/things}", R"({"/bag/{x}":true})"), HasSubstr("is within a list"));
+    EXPECT_THAT(entry("take {x:/thing}", "{}"), HasSubstr("the state has no \"/thing\""));
+}
+
 TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
     write("prompts.json", R"({"prompts":[
 {"patterns":["take {x}", "go"],"answers":[{"narrative":"n"}]},

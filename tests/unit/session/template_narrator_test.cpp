@@ -317,6 +317,69 @@ TEST(TemplateNarrator, TellsTheOutcomeOfItsTools) {
     EXPECT_EQ(failure.patch(), "");
 }
 
+// ---- names of things
+
+const char* const kThings = R"({
+  "conditions": {"dark": {"/rooms/{/place}/lit": false}},
+  "prompts": [
+    {"patterns": ["take {thing:/things}"], "when": {"not": "dark"}, "answers": [
+      {"when": {"/things/{thing}/at": "me"}, "narrative": "You have the {thing}."},
+      {"when": {"/things/{thing}/at": "{/place}"}, "narrative": "{/things/{thing}/text}",
+       "set": {"/things/{thing}/at": "me", "/taken": {"add": "{thing}"}}},
+      {"narrative": "No {thing} here."}]},
+    {"patterns": ["take {thing}"], "answers": [{"narrative": "What is a {thing}?"}]},
+    {"patterns": ["go {way:/rooms/{/place}/exits}"], "answers": [
+      {"narrative": "{/rooms/{/place}/text}", "set": {"/place": "{/rooms/{/place}/exits/{way}}"}}]},
+    {"patterns": ["throw {thing:/things}"], "when": {"/things/{thing}/at": "me"}, "answers": [
+      {"plan": {"tools": [{"toolId": "t", "toolPath": "tools/throw"}]},
+       "success": "The {thing} is gone.", "set": {"/things/{thing}": null}}]}
+  ]})";
+const char* const kRooms = R"({"place":"hall","rooms":{
+  "hall":{"lit":true,"text":"A hall.","exits":{"north":"tower"}},
+  "tower":{"lit":true,"text":"A tower.","exits":{}},"cave":{"lit":false,"exits":{}}},
+  "things":{"rope":{"at":"hall","text":"It is ten feet long."},"crown":{"at":"tower","text":"!"},
+  "lamp":{"at":"me","text":"A lamp."}}})";
+
+TEST(TemplateNarrator, NamesOfThingsLeadToTheirValues) {
+    const TemplateNarrator narrator(prompts_with(kThings));
+    const auto say = [&](const char* prompt, const std::string& state = kRooms) {
+        const Answered answered(narrator, {.prompt = prompt, .state = state});
+        return answered.narrative() + " " + answered.patch();
+    };
+    EXPECT_EQ(say("Take the Rope!"),
+              R"(It is ten feet long. {"things":{"rope":{"at":"me"}},"taken":["rope"]})");
+    EXPECT_EQ(say("take lamp"), "You have the lamp. ");
+    EXPECT_EQ(say("take crown"), "No crown here. ");
+    EXPECT_EQ(say("take Unicorn"), "What is a Unicorn? ");
+    EXPECT_EQ(say("go north"), R"(A tower. {"place":"tower"})")
+        << "the change uses the values before it, the text those after it";
+    std::string cave = kRooms;
+    cave.replace(cave.find("hall"), 4, "cave");
+    EXPECT_EQ(say("take rope", cave), "What is a rope? ") << "a condition by name has names, too";
+}
+
+TEST(TemplateNarrator, RemembersNamesWhileToolsChangeTheState) {
+    const TemplateNarrator narrator(prompts_with(kThings));
+    const Answered first(narrator, {.prompt = "throw lamp", .state = kRooms});
+    EXPECT_EQ(first.plan().tools.size(), 1u);
+    const Answered second(narrator, {.prompt = "throw lamp",
+                                     .state = R"({"things":{}})",
+                                     .result = R"({"success":true,"toolResults":[]})",
+                                     .metadata = first.metadata()});
+    EXPECT_EQ(second.narrative(), "The lamp is gone.");
+    EXPECT_EQ(second.patch(), R"({"things":{"lamp":null}})");
+}
+
+TEST(TemplateNarrator, SuggestsNamesThatHaveAnAnswerNow) {
+    const TemplateNarrator narrator(prompts_with(kThings));
+    const auto choices = [&](const char* prompt) {
+        return Answered(narrator, {.prompt = prompt, .state = kRooms}).choices();
+    };
+    EXPECT_EQ(choices("throw lmap"), List{"throw lamp"});
+    EXPECT_EQ(choices("throw"), List{"throw lamp"}) << "only the lamp is in the hand";
+    EXPECT_EQ(choices("go"), List{"go north"});
+}
+
 // ---- rules after each answer
 
 const char* const kClock = R"({
