@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json/writer.hpp"
+#include "narratoria/engine.h"
 #include "plan/records.hpp"
 #include "plan/running_tool.hpp"
 
@@ -55,6 +56,11 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
             schedule_ready();
         });
     } else {
+        if (!outcome.is_recorded && settings_.log && tool::is_fault_of_program(outcome.code)) {
+            settings_.log(NAR_LOG_WARN, "the tool " + json::quoted(plan_->tools[tool].tool_path) +
+                                            " failed: " + outcome.error + " (" + outcome.code +
+                                            ")");
+        }
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }
     // Other waiters have the next turn. This execution then starts in a later iteration.

@@ -12,6 +12,9 @@ namespace {
 // In place of a capture. Not a character of a prompt.
 constexpr char kCapture = '\x01';
 
+// Of the splits of a prompt for captures with places.
+constexpr size_t kMostTrials = 10'000;
+
 bool ends_a_sentence(char32_t c) { return c == '.' || c == '!' || c == '?'; }
 
 bool is_space(char32_t c) {
@@ -113,6 +116,13 @@ NormalizedPrompt::NormalizedPrompt(std::string_view text, const Vocabulary& voca
     offsets_.push_back(end);
 }
 
+std::string_view NormalizedPrompt::original_with_small_words(size_t begin, size_t end) const {
+    if (begin > 0 && normalized_[begin - 1] != ' ') return original(begin, end);
+    const size_t from = begin == 0 ? 0 : offsets_[begin - 1];
+    const std::string_view text = original_.substr(from, offsets_[end] - from);
+    return text.substr(std::min(Vocabulary::begin_of_words(text), offsets_[begin] - from));
+}
+
 std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
                                                     const Vocabulary& vocabulary,
                                                     TemplateProblem& problem) {
@@ -127,12 +137,14 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
     }
     PromptPattern pattern;
     std::string marked;  // the text with kCapture for each capture
+    std::string before;  // the text before a capture
     for (const TemplatePart& part : *parts) {
         if (!part.is_name) {
             std::string& literal =
                 pattern.names_.empty() ? pattern.exact_.before : pattern.exact_.literals.back();
             literal = normalized(part.text);
             marked += part.text;
+            before = part.text;
             continue;
         }
         const NameKind kind = kind_of(part.text);
@@ -162,11 +174,13 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
                            "} may contain names of the state, such as {/place}, and no others"};
             return std::nullopt;
         }
+        pattern.keep_small_words_.push_back(!vocabulary.ends_with_ignored(before));
         pattern.names_.push_back(name);
         pattern.places_.push_back(kind == NameKind::Typed ? part.text.substr(end + 1)
                                                           : std::string());
         pattern.exact_.literals.emplace_back();
         marked += kCapture;
+        before.clear();
     }
     if (pattern.names_.empty() && pattern.exact_.before.empty()) {
         problem = {0, "a pattern needs more than white space and . ! ?"};
@@ -195,50 +209,75 @@ bool PromptPattern::has_places() const {
                        [](const std::string& each) { return !each.empty(); });
 }
 
-// Replaces the words of each capture with a place by the name that they mean.
-bool PromptPattern::find_names(const PlayerWords& words, Bindings& captures) const {
-    if (!words.places) return true;
-    for (size_t i = 0; i < names_.size(); ++i) {
-        if (places_[i].empty()) continue;
-        const std::string wanted = words_of(captures[i].value, words.vocabulary);
-        bool is_found = false;
-        each_name_at(words.places(places_[i]), [&](std::string_view name) {
-            if (is_found || wanted.empty() || words_of(name, words.vocabulary) != wanted) return;
-            is_found = true;
-            captures[i].value = name;
-        });
-        if (!is_found) return false;
-    }
-    return true;
+bool PromptPattern::matches(const PlayerWords& words, Bindings& captures) const {
+    return match(exact_, words.exact, &words, captures) ||
+           (!reduced_text_.empty() && match(reduced_, words.reduced, &words, captures));
 }
 
-// No backtracking: the first occurrence of a literal leaves the most text for the rest of the
-// pattern. Only the last literal is anchored, at the end of the prompt.
 bool PromptPattern::match(const Form& form, const NormalizedPrompt& prompt,
-                          Bindings& captures) const {
-    const std::string_view text = prompt.text();
+                          const PlayerWords* words, Bindings& captures) const {
     captures.clear();
-    if (names_.empty()) return text == form.before;
-    if (!text.starts_with(form.before)) return false;
-    size_t at = form.before.size();
-    for (size_t i = 0; i < names_.size(); ++i) {
-        if (at >= text.size()) return false;
-        const std::string_view literal = form.literals[i];
-        const size_t begin = at;
-        const size_t first_end = utf8::next(text, begin);
-        size_t end = first_end;
-        if (i + 1 == names_.size()) {
-            if (text.size() < first_end + literal.size()) return false;
-            end = text.size() - literal.size();
-            if (text.substr(end) != literal) return false;
-        } else if (!literal.empty()) {
-            end = text.find(literal, first_end);
-            if (end == std::string_view::npos) return false;
-        }
-        at = end + literal.size();
-        captures.push_back({names_[i], prompt.original(begin, end)});
+    if (names_.empty()) return prompt.text() == form.before;
+    size_t trials = 0;
+    return prompt.text().starts_with(form.before) &&
+           match_rest(form, prompt, words, form.before.size(), trials, captures);
+}
+
+// Matches the captures from captures.size() on. Without places no other split can succeed: the first
+// occurrence of a literal leaves the most text for the rest of the pattern. Only the last literal is
+// anchored, at the end of the prompt.
+bool PromptPattern::match_rest(const Form& form, const NormalizedPrompt& prompt,
+                               const PlayerWords* words, size_t at, size_t& trials,
+                               Bindings& captures) const {
+    const std::string_view text = prompt.text();
+    const size_t i = captures.size();
+    if (i == names_.size()) return true;
+    if (at >= text.size()) return false;
+    const std::string_view literal = form.literals[i];
+    const size_t begin = at;
+    size_t end = utf8::next(text, begin);
+    if (i + 1 == names_.size()) {
+        if (text.size() < end + literal.size()) return false;
+        end = text.size() - literal.size();
+        if (text.substr(end) != literal) return false;
+    } else {
+        end = text.find(literal, end);
     }
-    return true;
+    for (; end != std::string_view::npos; end = text.find(literal, utf8::next(text, end))) {
+        std::string_view value = prompt.original(begin, end);
+        std::optional<std::string_view> name = value;
+        if (!places_[i].empty() && words != nullptr) name = words->name_at(places_[i], value);
+        else if (&form == &reduced_ && keep_small_words_[i])
+            name = prompt.original_with_small_words(begin, end);
+        if (name) {
+            captures.push_back({names_[i], *name});
+            if (match_rest(form, prompt, words, end + literal.size(), trials, captures))
+                return true;
+            captures.pop_back();
+        }
+        if (!has_places() || i + 1 == names_.size() || ++trials == kMostTrials) return false;
+    }
+    return false;
+}
+
+std::optional<std::string_view> PlayerWords::name_at(const std::string& place,
+                                                     std::string_view words) const {
+    if (!places_) return words;
+    auto [known, is_new] = names_.try_emplace(place);
+    if (is_new) {
+        each_name_at(places_(place), [&, &names = known->second](std::string_view name) {
+            // Reduced forms have no capital and no punctuation, so they begin with a mark.
+            names.insert_or_assign(std::string(NormalizedPrompt(name).text()), name);
+            names.try_emplace(kCapture + words_of(name, vocabulary_), name);
+        });
+    }
+    auto found = known->second.find(std::string(NormalizedPrompt(words).text()));
+    if (found == known->second.end()) {
+        const std::string wanted = words_of(words, vocabulary_);
+        if (!wanted.empty()) found = known->second.find(kCapture + wanted);
+    }
+    return found == known->second.end() ? std::nullopt
+                                        : std::optional<std::string_view>(found->second);
 }
 
 }  // namespace narratoria::session

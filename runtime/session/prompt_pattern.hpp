@@ -3,9 +3,11 @@
 // Patterns for a player's prompts, such as "light {thing} please".
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,8 @@ public:
     std::string_view original(size_t begin, size_t end) const {
         return original_.substr(offsets_[begin], offsets_[end] - offsets_[begin]);
     }
+    // The same, from the end of the word before on.
+    std::string_view original_with_small_words(size_t begin, size_t end) const;
 
 private:
     std::string_view original_;
@@ -39,31 +43,41 @@ private:
 // Returns the value at a pointer into the state, which may contain names.
 using PlaceLookup = std::function<json::Value(std::string_view pointer)>;
 
-// What the player wrote, in both forms. `vocabulary` must outlive the object. Without `places` a
-// capture such as {thing:/things} takes any words.
-struct PlayerWords {
-    PlayerWords(std::string_view text, const Vocabulary& its_vocabulary,
-                PlaceLookup its_places = {})
-        : exact(text),
-          reduced(text, its_vocabulary),
-          vocabulary(its_vocabulary),
-          places(std::move(its_places)) {}
-    NormalizedPrompt exact;
-    NormalizedPrompt reduced;
-    const Vocabulary& vocabulary;
-    PlaceLookup places;
-};
-
 // Calls `use` with each name that a capture such as {thing:/things} takes at its place: the keys of
 // an object, or the texts of a list.
 void each_name_at(json::Value place, const std::function<void(std::string_view name)>& use);
+
+// What the player wrote, in both forms, and what it may mean. `vocabulary` and the values of `places`
+// must outlive the object. Without `places` a capture such as {thing:/things} takes any words.
+class PlayerWords {
+public:
+    PlayerWords(std::string_view text, const Vocabulary& vocabulary, PlaceLookup places = {})
+        : exact(text),
+          reduced(text, vocabulary),
+          vocabulary_(vocabulary),
+          places_(std::move(places)) {}
+
+    // Returns the name at a place that words of the player mean, or nothing. A name in the same words
+    // comes before one that differs in small words.
+    std::optional<std::string_view> name_at(const std::string& place, std::string_view words) const;
+
+    const NormalizedPrompt exact;
+    const NormalizedPrompt reduced;
+
+private:
+    using Names = std::unordered_map<std::string, std::string_view>;
+
+    const Vocabulary& vocabulary_;
+    PlaceLookup places_;
+    mutable std::map<std::string, Names> names_;  // by place; see name_at()
+};
 
 // Matches whole prompts. A capture takes at least one character, and as few as possible. Matching
 // is linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
 // thread-safe.
 //
 // A capture such as {thing:/things} takes only words that mean a name at that place of the state,
-// and is then that name.
+// and is then that name. Of several such captures other splits are tried, up to a limit.
 class PromptPattern {
 public:
     static std::optional<PromptPattern> compile(std::string_view text, const Vocabulary& vocabulary,
@@ -83,24 +97,26 @@ public:
     // state. The first one compares the exact forms, and takes any words for each capture; the second
     // one compares the reduced forms, too.
     bool matches_exactly(const NormalizedPrompt& prompt, Bindings& captures) const {
-        return match(exact_, prompt, captures);
+        return match(exact_, prompt, nullptr, captures);
     }
-    bool matches(const PlayerWords& words, Bindings& captures) const {
-        return (match(exact_, words.exact, captures) && find_names(words, captures)) ||
-               (!reduced_text_.empty() && match(reduced_, words.reduced, captures) &&
-                find_names(words, captures));
-    }
+    bool matches(const PlayerWords& words, Bindings& captures) const;
 
 private:
     struct Form {
         std::string before;                 // the text before the first capture
         std::vector<std::string> literals;  // after each capture; only the last is anchored
     };
-    bool match(const Form& form, const NormalizedPrompt& prompt, Bindings& captures) const;
-    bool find_names(const PlayerWords& words, Bindings& captures) const;
+    // `words` NULL: each capture takes any words.
+    bool match(const Form& form, const NormalizedPrompt& prompt, const PlayerWords* words,
+               Bindings& captures) const;
+    bool match_rest(const Form& form, const NormalizedPrompt& prompt, const PlayerWords* words,
+                    size_t at, size_t& trials, Bindings& captures) const;
 
     std::vector<std::string> names_;   // of the captures
     std::vector<std::string> places_;  // as many
+    // As many: the capture may begin with an ignored word, because the text before it does not end
+    // with one.
+    std::vector<bool> keep_small_words_;
     Form exact_;
     Form reduced_;
     std::string reduced_text_;

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
@@ -105,7 +106,8 @@ void StateOperationsReader::read(json::Value operations) const {
                 report(each.value, json::quoted(each.key) +
                                        " is not an operation; there are +, add and remove. Set "
                                        "the members of an object one by one");
-            } else if (each.key == "+" && !each.value.is_number()) {
+            } else if (each.key == "+" && !each.value.is_number() &&
+                       !(each.value.is_string() && is_one_name(each.value.text()))) {
                 report(each.value, "only a number can be added with +; \"add\" appends to a list");
             } else {
                 // A sum is not known before the answer is given.
@@ -123,6 +125,8 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
     state::Tree patches;
     state::Patch patch;
     json::Document operand, document;
+    // With names two pointers may be the same: the operations then follow each other.
+    std::map<std::string, json::Document, std::less<>> values;
     for (const json::Member member : operations.members()) {
         const std::optional<std::string> pointer = expand_pointer(member.key, names.text);
         if (!pointer) {
@@ -134,7 +138,9 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
             return std::nullopt;
         }
         std::string value;
-        const json::Value before = json::find_pointer(state, *pointer);
+        const auto earlier = values.find(*pointer);
+        const json::Value before =
+            earlier != values.end() ? earlier->second.root() : json::find_pointer(state, *pointer);
         if (!member.value.is_object()) {
             append_expanded(value, member.value, names);
         } else {
@@ -150,10 +156,16 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
                 std::string given;
                 append_expanded(given, each.value, names);
                 parse(given, operand);
+                if (is_sum && !operand.root().is_number()) {
+                    why = json::quoted(each.value.text()) +
+                          " is not a number, so it cannot be added to " + json::quoted(*pointer);
+                    return std::nullopt;
+                }
                 value = is_sum ? sum(before, operand.root())
                                : list_with(before, operand.root(), each.key == "add");
             }
         }
+        parse(value, values[*pointer]);
         parse(json::nested(*pointer, value), document);
         patch.prepare_nulls(document.root());
         patches.merge(patch);

@@ -14,6 +14,8 @@
 #include "narratoria/narrator.h"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
+#include "plugin/host_functions.hpp"
+#include "plugin/session_access.hpp"
 #include "session/condition.hpp"
 #include "session/near_prompts.hpp"
 #include "session/state_operations.hpp"
@@ -232,25 +234,34 @@ public:
           words_(request_.prompt, prompts.vocabulary, places()) {}
 
     TemplateNarrator::Reply reply() {
-        if (const PromptAnswer* const answer = previous_answer();
-            answer != nullptr && answer->has_tools()) {
+        const PromptAnswer* const before = previous_answer();
+        const bool has_run = before != nullptr && before->has_tools();
+        if (has_run) {
             const json::Value success = request_.previous_result.find("success");
             if (success && success.boolean()) {
-                apply(*answer);
-                return tell(names_.told(answer->success), answer);
+                apply(*before);
+                return tell(names_.told(before->success), before);
             }
-            if (answer->failure) {
+            if (before->failure) {
                 has_failed_ = true;
-                return tell(names_.told(answer->failure), answer);
+                return tell(names_.told(before->failure), before);
             }
         }
         for (const PromptEntry& entry : prompts_.entries) {
             if (!entry.matches(words_, names_.captures) || !names_.holds(entry.when)) continue;
             if (const PromptAnswer* const answer = usable(entry.answers)) return give(*answer);
         }
-        names_.captures.clear();
-        is_unmatched_ = true;
-        if (const PromptAnswer* const answer = usable(prompts_.unmatched)) return give(*answer);
+        // What "unmatched" says is not true of a prompt whose tools have failed.
+        if (!has_run || before->pointer.starts_with("/unmatched")) {
+            names_.captures.clear();
+            is_unmatched_ = true;
+            if (const PromptAnswer* const answer = usable(prompts_.unmatched)) return give(*answer);
+        }
+        if (has_run) {
+            reply_.fault = std::string(kPromptsJson) + ": " + before->pointer +
+                           ": its tools failed, and no other answer is left; add \"failure\"";
+            return std::move(reply_);
+        }
         const bool is_blank = prompts_.entries.empty() && prompts_.unmatched.empty();
         return tell(std::string(is_blank ? kNoPrompts : kNothingMatches), nullptr);
     }
@@ -573,8 +584,9 @@ void plugin_generate(void* instance, const nar_narrator_request* request) {
     const auto& self = *static_cast<const TemplatePlugin*>(instance);
     json::Document document;
     json::ParseError error;
-    const auto fail = [&](std::string_view why) {
-        self.answers->fail(self.host, request->token, view(why));
+    // Asked again, it would answer the same.
+    const auto fail = [&](std::string why) {
+        plugin::session_of(self.host).give_up(request->token, std::move(why));
     };
     if (!document.parse(view(request->json), error, json::kDepthOfOwn)) return fail(error.message);
     const TemplateNarrator::Reply reply = self.narrator.answer(document.root());

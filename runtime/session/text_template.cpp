@@ -102,7 +102,10 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
         }
         const size_t close = end_of_name(text, at + 1);
         if (close == std::string_view::npos) {
-            problem = {at, "a { without a } after it; write {{ for a brace"};
+            problem = {at, kind_of(text.substr(at + 1)) == NameKind::Plain
+                               ? "a { without a } after it; write {{ for a brace"
+                               : "a { without a } after it, or a name in a name in a name; a "
+                                 "pointer may contain names such as {/place}, but those no others"};
             return std::nullopt;
         }
         const std::string_view name = text.substr(at + 1, close - at - 1);
@@ -139,9 +142,14 @@ std::string expand_template(std::string_view text, const NameLookup& lookup) {
 
 bool may_have_name(json::Value value) {
     if (value.is_string()) return value.text().find_first_of("{}") != std::string_view::npos;
-    if (!value.is_array()) return false;
-    for (const json::Value element : value.elements()) {
-        if (may_have_name(element)) return true;
+    if (value.is_array()) {
+        for (const json::Value element : value.elements()) {
+            if (may_have_name(element)) return true;
+        }
+    } else if (value.is_object()) {
+        for (const json::Member member : value.members()) {
+            if (may_have_name(member.value)) return true;
+        }
     }
     return false;
 }
@@ -160,6 +168,13 @@ void append_expanded(std::string& out, json::Value value, const NameLookups& nam
             append_expanded(out, element, names);
         }
         out += out.size() == begin ? "[]" : "]";
+    } else if (value.is_object()) {
+        json::ObjectWriter object(out);
+        for (const json::Member member : value.members()) {
+            object.key(member.key);
+            append_expanded(out, member.value, names);
+        }
+        object.end();
     } else if (value.is_string()) {
         const std::string_view text = value.text();
         const auto json = is_one_name(text) ? names.json(text.substr(1, text.size() - 2))
@@ -201,13 +216,16 @@ std::string shown(json::Value value) {
     if (!value || value.is_null()) return {};
     if (value.is_string()) return std::string(value.text());
     std::string out;
-    if (!value.is_array()) {
-        json::append_compact(out, value.raw());
-        return out;
-    }
-    for (const json::Value element : value.elements()) {
+    const auto add = [&](std::string_view text) {
         if (!out.empty()) out += ", ";
-        out += shown(element);
+        out += text;
+    };
+    if (value.is_array()) {
+        for (const json::Value element : value.elements()) add(shown(element));
+    } else if (value.is_object()) {
+        for (const json::Member member : value.members()) add(member.key);
+    } else {
+        json::append_compact(out, value.raw());
     }
     return out;
 }

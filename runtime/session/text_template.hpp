@@ -60,13 +60,13 @@ struct NameLookups {
 // without a text stay unchanged.
 std::string expand_template(std::string_view text, const NameLookup& lookup);
 
-// True for a text, or a list with a text, that may contain a name.
+// True for a text, or a list or an object with a text, that may contain a name.
 bool may_have_name(json::Value value);
 // True for a text that is one name and nothing else.
 bool is_one_name(std::string_view text);
 
-// Appends a value with the names in its texts, and in those of its lists, replaced. A text that is
-// one name keeps the type of the name's value.
+// Appends a value with the names in all its texts replaced, but not in keys. A text that is one name
+// keeps the type of the name's value.
 void append_expanded(std::string& out, json::Value value, const NameLookups& names);
 
 // Replaces the names in a JSON Pointer, such as /things/{thing}/at. Returns nothing if one of them
@@ -75,8 +75,8 @@ std::optional<std::string> expand_pointer(std::string_view pointer, const NameLo
 // Returns the value at a pointer with names, or an empty Value.
 json::Value find_place(json::Value state, std::string_view pointer, const NameLookup& text_of);
 
-// Returns how a value is shown in a text: a string as it is, the elements of a list separated by
-// commas, null and a missing value as nothing, and everything else as JSON.
+// Returns how a value is shown in a text: a string as it is, the elements of a list and the keys of an
+// object separated by commas, null and a missing value as nothing, and everything else as JSON.
 std::string shown(json::Value value);
 
 }  // namespace narratoria::session

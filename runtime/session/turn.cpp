@@ -373,15 +373,17 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     // A continuation that only tells something does not replace the result of the tools before it.
     const bool only_tells = continuation_ > 0 && latest->success && latest->tools.empty();
     if (!only_tells) result_ = latest;
+    narrative_ = joined(told_, latest->narrative);
     if (latest->cancelled) return end(TurnOutcome::Cancelled);
     // A plan in which all tools sent `done` succeeds even if time ran out before they exited.
     if (time_is_up_ && !latest->success) return end(TurnOutcome::Timeout);
-    narrative_ = joined(told_, latest->narrative);
     faults_ = "[]";
     parent_plan_id_ = latest->plan_id;
     if (latest->success) {
         return latest->continues && !time_is_up_ ? go_on() : end(TurnOutcome::Completed);
     }
+    // The player has read the narrative of the failed plan.
+    told_ = narrative_;
     disabled_skills_ = latest->disabled_skills;
     fault_ = fault_of(*latest);
     generate();

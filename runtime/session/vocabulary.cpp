@@ -108,6 +108,16 @@ std::vector<Word> Vocabulary::words_of(std::string_view text) const {
 
 size_t Vocabulary::count_words(std::string_view text) const { return kept(split(text)).size(); }
 
+bool Vocabulary::ends_with_ignored(std::string_view text) const {
+    const std::vector<Word> words = split(text);
+    return !words.empty() && ignored_.contains(words.back().text);
+}
+
+size_t Vocabulary::begin_of_words(std::string_view text) {
+    const std::vector<Word> words = split(text);
+    return words.empty() ? std::string_view::npos : words.front().offsets.front();
+}
+
 bool Vocabulary::has_words(std::string_view text) {
     const std::vector<Word> words = split(text);
     return std::any_of(words.begin(), words.end(), [](const Word& each) {

@@ -35,6 +35,11 @@ public:
     // The number of words of a text that are not ignored.
     size_t count_words(std::string_view text) const;
 
+    // True if the last word of a text is ignored.
+    bool ends_with_ignored(std::string_view text) const;
+    // The offset of the first word of a text, even of an ignored one, or npos.
+    static size_t begin_of_words(std::string_view text);
+
     // True if the text has a word, even an ignored one, other than control characters.
     static bool has_words(std::string_view text);
 

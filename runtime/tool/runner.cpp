@@ -57,6 +57,11 @@ bool is_permanent(std::string_view code) {
            code == "GUARANTEE_BLOCKED" || code == "COVERAGE_MISSING" || code == "PATCH_TOO_LARGE";
 }
 
+bool is_fault_of_program(std::string_view code) {
+    return code == "SPAWN_FAILED" || code == "MISSING_DONE" || code == "TOOL_EXCEPTION" ||
+           code == "TOOL_DROPPED" || code == "PLUGIN_DROPPED";
+}
+
 std::string refused_text(std::string_view tool, const process::Exit& exit) {
     std::string out;
     if (exit.refused_sockets > 0) out = blocked_message(tool, Guarantee::NoNetwork);

@@ -280,7 +280,7 @@ def test_walks_find_failing_tools_that_no_answer_tells(command, write):
     folder = write()
     (folder / "tools" / "light").write_text(WET)
     ran = command("test", "--story", folder, "--walks", "5", "--steps", "50").exits(1)
-    ran.shows('tool failed: tools/light: wet: after "I light the torch" the story says that it was not understood',
+    ran.shows('tool failed: tools/light: wet: after "I light the torch" no answer of the story is left',
               'add a "failure" to the answer (prompts.json:1) (walk ', "\n    > I light the torch\n",
               "tools/light: wet: failed 5 times\n")
 

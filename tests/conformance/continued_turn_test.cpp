@@ -102,17 +102,18 @@ TEST_F(ContinuedTurn, FailedPlansAreNotContinuedButReplaced) {
     answer_with({looks("fails"), tells("Never mind.")});
     const Ended ended = turn(*stage, "go");
     EXPECT_EQ(ended.generations, 2u);
-    EXPECT_EQ(ended.narrative, "Never mind.");
+    EXPECT_EQ(ended.narrative, "You look.\n\nNever mind.");
     EXPECT_EQ(narrator->requests[1]["continuation"].integer(), 0);
 }
 
-TEST_F(ContinuedTurn, FailedContinuationsAreReplacedByOthers) {
+TEST_F(ContinuedTurn, OthersFollowFailedContinuations) {
     answer_with({looks("eye"), plan_of({entry("b", "fails")}, R"("narrative":"You stumble.")"),
                  tells("You see nothing.")});
     const Ended ended = turn(*stage, "go");
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
-    EXPECT_EQ(ended.narrative, "You look.\n\nYou see nothing.");
+    EXPECT_EQ(ended.narrative, "You look.\n\nYou stumble.\n\nYou see nothing.")
+        << "all that the player has read";
     EXPECT_FALSE(narrator->requests[2]["previousResult"]["success"].boolean());
 }
 

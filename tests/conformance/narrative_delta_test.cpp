@@ -150,7 +150,7 @@ TEST_F(NarrativeDelta, StaysIfItsPlanFails) {
                       reply.plan(plan_of({entry("a", "fails")}));
                   },
                   [](const NarratorReply& reply) { reply.plan(tells("It is stuck.")); }});
-    EXPECT_EQ(turn(*stage, "go").narrative, "It is stuck.");
+    EXPECT_EQ(turn(*stage, "go").narrative, "You pull.\n\nIt is stuck.");
     EXPECT_THAT(shown(stage->recorder), ElementsAre("+You pull.", "You pull.", "It is stuck."));
 }
 

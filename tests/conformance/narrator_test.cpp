@@ -344,7 +344,7 @@ TEST(TemplateNarrator, UsesAnotherAnswerAfterASkillFailed) {
     const Ended ended = turn(stage, "light the torch");
     EXPECT_EQ(ended.outcome, Outcome::Completed);
     EXPECT_EQ(ended.generations, 2u);
-    EXPECT_EQ(ended.narrative, "You feel your way instead.");
+    EXPECT_EQ(ended.narrative, "You try the torch.\n\nYou feel your way instead.");
     EXPECT_EQ(stage.state(), Json(R"({"felt":true})"));
     const auto started = stage.recorder.of(Kind::PlanStarted);
     ASSERT_EQ(started.size(), 2u);

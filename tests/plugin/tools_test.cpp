@@ -119,6 +119,32 @@ TEST_F(ToolsTest, FunctionMayEndLaterFromAnotherThread) {
     worker.join();
 }
 
+TEST_F(ToolsTest, ResultIsAcceptedWhileMuchOutputIsUnread) {
+    int calls = 0;
+    session->tools().add(
+        {.name = "loud"}, [&](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+            ++calls;
+            std::thread([&] {
+                const std::string line = test::log(std::string(60'000, 'x'));
+                while (its.event(line)) {
+                }
+                EXPECT_TRUE(its.result("1"));
+            }).join();
+        });
+    EXPECT_EQ(call("loud")["result"].text(), "1");
+    EXPECT_EQ(calls, 1);
+    EXPECT_THAT(log, HasSubstr("failed: busy: too much is running or waiting"));
+}
+
+TEST_F(ToolsTest, FaultOfAFunctionIsLogged) {
+    session->tools().add({.name = "bad"},
+                         [](const plugin::InvocationRequest&, const plugin::Invocation&) -> void {
+                             throw std::runtime_error("oops");
+                         });
+    call("bad");
+    EXPECT_THAT(log, HasSubstr("the tool \"bad\" failed: oops (TOOL_EXCEPTION)"));
+}
+
 TEST_F(ToolsTest, TimedOutFunctionIsCancelledAndMayEndItself) {
     std::optional<plugin::Invocation> running;
     session->tools().add({.name = "slow", .time_limit = std::chrono::milliseconds(20)},

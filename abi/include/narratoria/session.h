@@ -123,7 +123,7 @@ typedef struct nar_turn {
     uint32_t outcome;
     uint32_t generations; /* requested plans, up to 5; 0: cancelled before it began              */
     uint32_t reserved;
-    nar_str narrative;    /* text for the player                                                 */
+    nar_str narrative;    /* all that was told, also by plans that failed; paragraphs            */
     nar_str choices;      /* JSON array of strings: the choices of the plan and of all its       */
                           /* narrative_choice events, without empty and repeated texts; or [].  */
                           /* A turn that is not completed offers those of the turn before, at   */

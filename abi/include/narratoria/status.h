@@ -18,7 +18,7 @@ typedef int32_t nar_status;
     X(NAR_INVALID_ARGUMENT, -1, "an argument is missing or out of range")                         \
     X(NAR_INVALID_DOCUMENT, -2, "the document is invalid; details lists all faults")              \
     X(NAR_NOT_FOUND, -3, "there is no such object or value")                                      \
-    X(NAR_BUSY, -4, "busy: a turn is running and one prompt is already waiting")                  \
+    X(NAR_BUSY, -4, "busy: too much is running or waiting; try again when some of it has ended")   \
     X(NAR_WRONG_THREAD, -5, "the call is allowed on the engine thread only")                      \
     X(NAR_REENTRANT, -6, "the call is not allowed inside a callback")                             \
     X(NAR_FORKED, -7, "the engine was created before a fork; the child cannot use it")            \

@@ -11,11 +11,7 @@ namespace narratoria::command::story {
 using namespace terminal;
 
 bool PlayedTurn::has_untold_failure() const {
-    if (failed_tools.empty() || answers.empty()) return false;
-    const auto is_unmatched = [](const std::string& answer) {
-        return answer.starts_with("/unmatched");
-    };
-    return last_answer.empty() || (is_unmatched(last_answer) && !is_unmatched(answers.front()));
+    return !failed_tools.empty() && !answers.empty() && outcome == Outcome::Fallback;
 }
 
 Playthrough::Playthrough(Engine& engine, const std::string& folder, std::uint64_t seed,

@@ -274,7 +274,7 @@ private:
         }
         last_answer_ = turn.answers.empty() ? prompt : turn.answers.back();
         if (!take_failures(turn, prompt)) return false;
-        if (turn.outcome != Outcome::Completed) {
+        if (turn.outcome != Outcome::Completed && !turn.has_untold_failure()) {
             note("turn failed", prompt,
                  fmt::format("{} has no answer: {}", json::quoted(prompt), turn.warning));
         } else if (was_offered && !parts_.answers.empty() && is_unmatched(turn)) {
@@ -295,7 +295,7 @@ private:
             has_ended_at_tool_ = true;
             const auto answer = parts_.answers.find(each.answer);
             note("tool failed", each.error,
-                 fmt::format("{}: after {} the story says that it was not understood; mend the "
+                 fmt::format("{}: after {} no answer of the story is left; mend the "
                              "tool, or add a \"failure\" to the answer{}",
                              each.error, json::quoted(prompt),
                              answer == parts_.answers.end()

@@ -247,22 +247,20 @@ public:
     // Reports the end. Returns false if it was reported before.
     bool ended(const End& end = {}) const { return running_->ended(end); }
 
-    // Ends a typical tool: writes `done`, then calls ended(). Returns false if the attempt has
-    // already ended.
+    // Ends a typical tool: writes `done`, however much output is unread, and ends. Returns false if
+    // the attempt has already ended.
     bool done(bool ok, std::string_view summary = {}) const {
         std::string line = R"({"version":"0","type":"done","ok":)";
         line += ok ? "true" : "false";
         if (!summary.empty()) line += ",\"summary\":" + quoted(summary);
-        event(line + '}');
-        return ended();
+        return ended_after(line);
     }
 
     // Ends a tool that succeeded: `done` with a result, which is JSON. Returns false like done().
     bool result(std::string_view json) const {
         std::string line = R"({"version":"0","type":"done","ok":true,"result":)";
         line += json;
-        event(line + '}');
-        return ended();
+        return ended_after(line);
     }
 
     // Hands the attempt over to a process. The runtime starts it with the request on its stdin,
@@ -318,6 +316,14 @@ private:
     private:
         const bool is_of_host_;
     };
+
+    // `done` is without its last brace.
+    bool ended_after(std::string& done) const {
+        done += "}\n";
+        End end;
+        end.last_output = done;
+        return ended(end);
+    }
 
     template <class Call>
     bool call(bool is_final, Call&& function) const {

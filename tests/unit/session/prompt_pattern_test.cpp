@@ -96,6 +96,10 @@ TEST(PromptPattern, CapturesAreThePlayersWordsInEitherForm) {
     EXPECT_EQ(understood("put the {x} on the {y}", "put lamp, the red one, on table"),
               "match lamp, the red one table");
     EXPECT_EQ(understood("roll {n}d{m}", "please roll 2d6!"), "match 2 6");
+    EXPECT_EQ(understood("take {x}", "please take \"the lamp\""), "match the lamp")
+        << "as in the exact form";
+    EXPECT_EQ(understood("take the {x}", "please take my lamp"), "match lamp")
+        << "the small word is of the pattern";
     EXPECT_EQ(understood("take the {x}", "take the"), "no match");
 }
 
@@ -108,8 +112,8 @@ TEST(PromptPattern, SynonymsMeanTheSame) {
     EXPECT_FALSE(vocabulary.add_synonym("Lantern", "torch"));
     EXPECT_EQ(understood("take the oil lamp", "pick up lantern", vocabulary), "match");
     EXPECT_EQ(understood("pick up lantern", "take the oil lamp", vocabulary), "match");
-    EXPECT_EQ(understood("choose {x}", "pick a card", vocabulary), "match card");
-    EXPECT_EQ(understood("take {x}", "Pick up the lantern", vocabulary), "match lantern")
+    EXPECT_EQ(understood("choose {x}", "pick a card", vocabulary), "match a card");
+    EXPECT_EQ(understood("take {x}", "Pick up the lantern", vocabulary), "match the lantern")
         << "a capture has the player's own words";
     EXPECT_TRUE(vocabulary.add_synonym("gate", "iron gate"));
     EXPECT_EQ(understood("open iron gate", "open the gate", vocabulary), "match");
@@ -121,7 +125,8 @@ TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
     EXPECT_TRUE(vocabulary.add_synonym("lantern", "storm lamp"));
     json::Document state;
     json::ParseError error;
-    ASSERT_TRUE(state.parse(R"({"here":["Storm Lamp","rope",7],"doors":{"iron-gate":{}},"at":"x"})",
+    ASSERT_TRUE(state.parse(R"({"here":["Storm Lamp","rope",7],"men":["man","old man"],
+"bag":["note to bob","iron key","The Iron Key"],"doors":{"iron-gate":{}},"at":"x"})",
                             error));
     const auto named = [&](std::string_view text, std::string_view prompt) {
         TemplateProblem problem;
@@ -143,6 +148,13 @@ TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
     EXPECT_EQ(named("open {x:/doors}", "open the Iron Gate"), "x=iron-gate")
         << "a key of an object";
     EXPECT_EQ(named("tie {a:/here} to {b:/doors}", "tie rope to iron gate"), "a=ropeb=iron-gate");
+    EXPECT_EQ(named("give {a:/bag} to {b:/men}", "give note to bob to the old man"),
+              "a=note to bobb=old man")
+        << "other splits are tried";
+    EXPECT_EQ(named("give {b:/men} {a:/bag}", "give old man iron key"), "b=old mana=iron key");
+    EXPECT_EQ(named("give {a:/bag} to {x}", "give note to bob to ann"), "a=note to bobx=ann");
+    EXPECT_EQ(named("take {x:/bag}", "take the iron key"), "x=The Iron Key")
+        << "the same words first";
     EXPECT_EQ(named("take {x:/here}", "take lamp"), "no match");
     EXPECT_EQ(named("take {x:/here}", "take 7"), "no match") << "only texts are names";
     EXPECT_EQ(named("take {x:/here}", "take the"), "no match");

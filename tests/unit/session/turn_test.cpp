@@ -49,7 +49,7 @@ TEST_F(TurnTest, FailedPlanIsReportedToTheNarrator) {
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
     EXPECT_EQ(turns[0].generations, 2u);
-    EXPECT_EQ(turns[0].narrative, "This is p2.");
+    EXPECT_EQ(turns[0].narrative, "This is p1.\n\nThis is p2.");
 }
 
 // covers: 003-13.6-parent-plan
