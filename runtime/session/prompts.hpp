@@ -77,11 +77,14 @@ struct Prompts {
         Mention pointer = {};
         std::string operand = {};
         bool is_set = false;  // the answer sets the value
-        // "+", "add" or "remove" if that changes the value, or "<", "<=", ">" or ">=" if that
-        // compares it.
+        // "+", "add" or "remove" if that changes the value, "<", "<=", ">" or ">=" if that compares
+        // it, or kNames.
         std::string operation = {};
-        // The pointer is the part before a name, and the use is of any value below it.
-        bool is_of_values_below = false;
+
+        // A capture takes the names at the pointer.
+        static constexpr std::string_view kNames = "names";
+        // In a pointer, in place of a segment with a name.
+        static constexpr std::string_view kAnyName = "{}";
     };
     std::vector<StateUse> state_uses;
     // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.

@@ -2,10 +2,13 @@
 #include "session/prompts_check.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "session/state_check.hpp"
 
@@ -14,11 +17,51 @@ namespace {
 
 // ---- patterns and answers
 
+// Appends the keys and texts of a value as elements of a JSON array.
+void append_names(json::Value value, std::string& out) {
+    const auto add = [&](std::string_view name) {
+        if (out.size() > 1) out += ',';
+        json::append_string(out, name);
+    };
+    if (value.is_string()) add(value.text());
+    if (value.is_array()) {
+        for (const json::Value element : value.elements()) append_names(element, out);
+    } else if (value.is_object()) {
+        for (const json::Member member : value.members()) {
+            add(member.key);
+            append_names(member.value, out);
+        }
+    }
+}
+
+// All that may be a name at a place of the state: the keys and texts of [state], and those that
+// answers set; as a JSON array.
+std::string names_of(const Story& story, const Prompts& prompts) {
+    std::string out = "[";
+    const auto add = [&](std::string_view text) {
+        json::Document document;
+        json::ParseError error;
+        if (document.parse(text, error)) append_names(document.root(), out);
+    };
+    add(story.state);
+    for (const Prompts::StateUse& use : prompts.state_uses) {
+        if (use.is_set)
+            add(json::nested(use.pointer.text, use.operand.empty() ? "0" : use.operand));
+    }
+    return out += ']';
+}
+
 void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
     std::vector<Mention> choices = story.mentions.choices;
     choices.insert(choices.end(), prompts.choices.begin(), prompts.choices.end());
+    json::Document names;
+    json::ParseError error;
+    names.parse(names_of(story, prompts), error);
+    PlaceLookup places;
+    // A host, or a tool, may give a state that the story does not show.
+    if (!story.state.empty()) places = [&](std::string_view) { return names.root(); };
     for (const Mention& mention : choices) {
-        const PlayerWords words(mention.text, prompts.vocabulary);
+        const PlayerWords words(mention.text, prompts.vocabulary, places);
         Bindings captures;
         const bool is_matched = std::any_of(
             prompts.entries.begin(), prompts.entries.end(), [&](const PromptEntry& entry) {
@@ -46,6 +89,12 @@ bool always_answers(const PromptEntry& entry) {
            });
 }
 
+std::string with_places(const PromptPattern& pattern) {
+    std::string key = pattern.reduced();
+    for (const std::string& place : pattern.places()) key += '\n' + place;
+    return key;
+}
+
 // A pattern is never used if an earlier one, whose entry always has an answer, matches every prompt
 // that it matches. That is so if it matches the pattern's own text, with a character in place of
 // each name that no pattern contains. Whether a name at a place of the state matches is not known.
@@ -55,7 +104,7 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
         const Mention* mention;
     };
     std::vector<Earlier> with_captures;
-    std::unordered_map<std::string_view, const Mention*> without;  // by PromptPattern::reduced()
+    std::unordered_map<std::string, const Mention*> without;  // by PromptPattern::reduced()
     Bindings captures;
     for (const PromptEntry& entry : prompts.entries) {
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
@@ -67,9 +116,10 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
             for (const TemplatePart& part : *parts) sample += part.is_name ? "\x01" : part.text;
             const PlayerWords words(sample, prompts.vocabulary);
             const Mention* by = nullptr;
-            if (const auto same = without.find(words.reduced.text()); same != without.end()) {
-                by = same->second;
-            }
+            const std::string key = entry.patterns[i].has_places()
+                                        ? with_places(entry.patterns[i])
+                                        : std::string(words.reduced.text());
+            if (const auto same = without.find(key); same != without.end()) by = same->second;
             for (const Earlier& each : with_captures) {
                 if (by != nullptr) break;
                 if (each.pattern->matches(words, captures)) by = each.mention;
@@ -85,7 +135,11 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
         if (!always_answers(entry)) continue;
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
             const Mention& mention = entry.mentions[i];
-            if (entry.patterns[i].has_places()) continue;
+            if (entry.patterns[i].has_places()) {
+                // Only the same places have the same names.
+                without.emplace(with_places(entry.patterns[i]), &mention);
+                continue;
+            }
             if (!entry.patterns[i].names().empty()) {
                 with_captures.push_back({&entry.patterns[i], &mention});
             } else if (!entry.patterns[i].reduced().empty()) {
@@ -124,7 +178,7 @@ void check_rules(const std::vector<PromptAnswer>& rules, Faults& faults) {
 // ---- dead ends
 
 // Warns of answers after which a player, who was offered choices so far, has none.
-void check_dead_ends(const Story& story, const Prompts& prompts, Faults& faults) {
+void check_dead_ends(const Prompts& prompts, Faults& faults) {
     const bool a_rule_offers = std::any_of(prompts.after.begin(), prompts.after.end(),
                                            [](const PromptAnswer& each) { return !!each.choices; });
     if (prompts.always || a_rule_offers) return;
@@ -132,8 +186,8 @@ void check_dead_ends(const Story& story, const Prompts& prompts, Faults& faults)
     for (const PromptEntry& entry : prompts.entries) {
         for (const PromptAnswer& each : entry.answers) answers.push_back(&each);
     }
-    const bool offers = !story.mentions.choices.empty() ||
-                        std::any_of(answers.begin(), answers.end(),
+    // Choices of the opening alone only show how to begin.
+    const bool offers = std::any_of(answers.begin(), answers.end(),
                                     [](const PromptAnswer* each) { return !!each->choices; });
     if (!offers) return;
     for (const PromptAnswer* each : answers) {
@@ -145,15 +199,49 @@ void check_dead_ends(const Story& story, const Prompts& prompts, Faults& faults)
     }
 }
 
+// Warns of names that a capture with a place cannot take: without a word that matters, or with the
+// same words as another one.
+void check_names(const Story& story, const Prompts& prompts, Faults& faults) {
+    json::Document state;
+    json::ParseError error;
+    if (!state.parse(story.state, error)) return;
+    std::set<std::pair<std::string, std::string_view>> reported;  // by place and name
+    for (const PromptEntry& entry : prompts.entries) {
+        for (size_t i = 0; i < entry.patterns.size(); ++i) {
+            for (const std::string& pattern : entry.patterns[i].places()) {
+                if (pattern.empty()) continue;
+                for (const std::string& place : places_like(state.root(), pattern)) {
+                    std::unordered_map<std::string, std::string_view> known;  // by their words
+                    each_name_at(
+                        json::find_pointer(state.root(), place), [&](std::string_view name) {
+                            std::string words(NormalizedPrompt(name, prompts.vocabulary).text());
+                            const auto [other, is_new] = known.try_emplace(words, name);
+                            if (!words.empty() && (is_new || other->second == name)) return;
+                            if (!reported.emplace(place, name).second) return;
+                            warn(entry.mentions[i], "story-name-hidden",
+                                 "the name " + json::quoted(name) + " at " + json::quoted(place) +
+                                     (words.empty()
+                                          ? " has no word that matters, so a player cannot write it"
+                                          : " means the same as " + json::quoted(other->second) +
+                                                "; rename one of them"),
+                                 faults);
+                        });
+                }
+            }
+        }
+    }
+}
+
 }  // namespace
 
 void check_prompts(const Story& story, const Prompts& prompts, Faults& faults) {
     check_choices(story, prompts, faults);
     check_shadows(prompts, faults);
+    check_names(story, prompts, faults);
     for (const PromptEntry& entry : prompts.entries) check_answers(entry.answers, faults);
     check_answers(prompts.unmatched, faults);
     check_rules(prompts.after, faults);
-    check_dead_ends(story, prompts, faults);
+    check_dead_ends(prompts, faults);
     check_state_uses(story, prompts, faults);
 }
 

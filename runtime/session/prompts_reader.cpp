@@ -54,7 +54,11 @@ void PromptsReader::read(json::Value root) {
 
 void PromptsReader::fault(json::Value at, std::string pointer, const char* rule,
                           std::string message) {
-    faults_.push_back({rule, std::move(pointer), byte_of(at), std::move(message), kPromptsJson});
+    const size_t byte = byte_of(at);
+    // A text may use a name twice.
+    if (!faults_.empty() && faults_.back().byte == byte && faults_.back().message == message)
+        return;
+    faults_.push_back({rule, std::move(pointer), byte, std::move(message), kPromptsJson});
 }
 
 std::string PromptsReader::pointer_of(json::Value at) {
@@ -271,7 +275,8 @@ std::optional<PromptPattern> PromptsReader::read_pattern(json::Value value,
     for (const std::string& place : pattern->places()) {
         if (place.empty()) continue;
         check_template(value, place, pointer, {});
-        note_state(value, pointer, place, {.is_of_values_below = true});
+        note_state(value, pointer, place, {.operation = std::string(Prompts::StateUse::kNames)});
+        note_state(value, pointer, place + "/{name}");
     }
     if (value.text().find(".*") != std::string_view::npos) {
         warn(mention_of(value, pointer), "prompts-pattern",

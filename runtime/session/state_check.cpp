@@ -20,6 +20,18 @@ namespace {
 
 using Pointers = std::set<std::string, std::less<>>;
 
+constexpr std::string_view kAnyName = Prompts::StateUse::kAnyName;
+constexpr std::string_view kNames = Prompts::StateUse::kNames;
+
+// Of a pattern.
+constexpr size_t kMostPlaces = 1000;
+
+// The end of the segment of a pointer in which a name begins.
+size_t end_of_segment(std::string_view pointer, size_t name) {
+    const size_t end = pointer.find('}', name);
+    return std::min(pointer.find('/', std::min(end, pointer.size())), pointer.size());
+}
+
 // ---- the schema of the state
 
 // Returns what the schema says against the value. `is_whole` false: it is only a part of the state,
@@ -50,14 +62,14 @@ std::string describe_need(const Prompts::StateUse& use) {
 }
 
 // Returns why the schema allows no value with which the use works, though its value is not known.
-std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
+std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use,
+                   const std::string& pointer) {
     const bool is_number = needs_number(use);
     const bool is_list = needs_list(use);
     if (!use.is_set && !is_number) return {};
     json::Document document;
     json::ParseError error;
     const char* const sample = is_number ? "0" : is_list ? "[]" : "null";
-    const std::string pointer = use.pointer.text + (use.is_of_values_below ? "/name" : "");
     if (!document.parse(json::nested(pointer, sample), error)) return {};
     for (const tool::SchemaFault& each : schema.check(document.root())) {
         if (each.expected == 0) continue;
@@ -78,7 +90,7 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use) {
     return {};
 }
 
-// Returns the part of the pointer that the schema does not name; empty if it allows all of it.
+// Returns which part of the pointer the schema does not name; empty if it allows all of it.
 std::string unknown_part(const tool::Schema& schema, std::string_view pointer) {
     std::optional<tool::Schema::Part> part = schema.root();
     std::string_view rest = pointer;
@@ -86,11 +98,24 @@ std::string unknown_part(const tool::Schema& schema, std::string_view pointer) {
     while (part && !rest.empty()) {
         json::take_segment(rest, segment);
         if (part->lists_its_members() && !part->names(segment)) {
-            return std::string(pointer.substr(0, pointer.size() - rest.size()));
+            return "the state has no " +
+                   json::quoted(pointer.substr(0, pointer.size() - rest.size()));
         }
         part = part->of_member(segment);
     }
     return {};
+}
+
+// Returns what the schema says against a use at one of its places.
+std::string fault_of(const tool::Schema& schema, const Prompts::StateUse& use,
+                     const std::string& pointer,
+                     std::unordered_map<std::string, std::string>& checked) {
+    if (std::string why = unknown_part(schema, pointer); !why.empty()) return why;
+    if (std::string why = misuse(schema, use, pointer); !why.empty()) return why;
+    if (use.operand.empty()) return {};
+    const auto [known, is_new] = checked.try_emplace(json::nested(pointer, use.operand));
+    if (is_new) known->second = violations(schema, known->first, false);
+    return known->second;
 }
 
 // ---- names of the state
@@ -122,22 +147,58 @@ bool is_at_or_below(std::string_view pointer, std::string_view above) {
            (pointer.size() == above.size() || pointer[above.size()] == '/');
 }
 
-// The places below which names lead, of the uses that set, or of those that read.
-Pointers places_of_names(const Prompts& prompts, bool are_set) {
-    Pointers out;
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        if (use.is_of_values_below && use.is_set == are_set) out.insert(use.pointer.text);
-    }
-    return out;
+// True if the pointer may be a place of one of the patterns, or below one.
+bool is_like_one(std::string_view pointer, const Pointers& patterns) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+        std::string_view rest = pointer;
+        while (!pattern.empty()) {
+            if (rest.empty()) return false;
+            const size_t end = std::min(pattern.find('/', 1), pattern.size());
+            const size_t its_end = std::min(rest.find('/', 1), rest.size());
+            const std::string_view segment = pattern.substr(1, end - 1);
+            if (segment != kAnyName && segment != rest.substr(1, its_end - 1)) return false;
+            pattern.remove_prefix(end);
+            rest.remove_prefix(its_end);
+        }
+        return true;
+    });
 }
 
-bool is_below_one(std::string pointer, const Pointers& places) {
-    while (!pointer.empty()) {
-        pointer.resize(pointer.rfind('/'));
-        if (places.contains(pointer)) return true;
+// A use of the state, and the places that its pointer may lead to.
+struct Use {
+    Use(const Prompts::StateUse& given, json::Value state)
+        : use(&given), pointers(places_like(state, given.pointer.text)) {
+        if (!pointers.empty()) return;
+        is_before_name = true;
+        pointers.push_back(pattern().substr(0, pattern().find(kAnyName) - 1));
+        if (pointers.front().empty()) pointers.clear();
     }
-    return false;
-}
+
+    const std::string& pattern() const { return use->pointer.text; }
+    bool has_names() const { return pattern().find(kAnyName) != std::string::npos; }
+    bool is_set() const { return use->is_set; }
+    // A capture takes the names that are there.
+    bool needs_names() const { return use->operation == kNames; }
+
+    // Warns if the use is wrong at all its places; `judge` returns why, or an empty text.
+    template <typename Judge>
+    void warn_if_all(const char* rule, Faults& faults, Judge&& judge) const {
+        std::string first;
+        for (const std::string& pointer : pointers) {
+            std::string why = judge(pointer);
+            if (why.empty()) return;
+            if (first.empty()) first = std::move(why);
+        }
+        const bool is_known = !faults.empty() && faults.back().message == first &&
+                              faults.back().byte == use->pointer.place.byte;
+        if (!first.empty() && !is_known) warn(use->pointer, rule, std::move(first), faults);
+    }
+
+    const Prompts::StateUse* use;
+    std::vector<std::string> pointers;
+    // A name stands for nothing at the beginning: the pointer is the one of the place before it.
+    bool is_before_name = false;
+};
 
 // A story may number its names.
 bool differ_in_digits_only(std::string a, std::string b) {
@@ -149,16 +210,19 @@ bool differ_in_digits_only(std::string a, std::string b) {
 
 // A name that a single answer sets and that nothing reads is reported if it is close to a known one:
 // `known` are the names that have a value at the beginning.
-void check_names_that_are_set(const Story& story, const Prompts& prompts, Pointers known,
+void check_names_that_are_set(const Story& story, const std::vector<Use>& uses, Pointers known,
                               Faults& faults) {
     json::Document schema;
     json::ParseError error;
     if (schema.parse(story.state_schema, error)) add_names_of_schema(schema.root(), "", known);
     std::map<std::string_view, size_t> sets;
-    Pointers reads;
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        if (use.is_set) ++sets[use.pointer.text];
-        else reads.insert(use.pointer.text);
+    Pointers reads, read_patterns;
+    for (const Use& use : uses) {
+        for (const std::string& pointer : use.pointers) {
+            if (use.is_set()) ++sets[pointer];
+            else reads.insert(pointer);
+        }
+        if (!use.is_set() && use.has_names()) read_patterns.insert(use.pattern());
     }
     // A name that is read and never set may be the misspelled one.
     for (const std::string& read : reads) {
@@ -168,49 +232,57 @@ void check_names_that_are_set(const Story& story, const Prompts& prompts, Pointe
         reads.insert(tool->state.begin(), tool->state.end());
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
-    const Pointers read_by_names = places_of_names(prompts, false);
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        const std::string& pointer = use.pointer.text;
-        if (!use.is_set || sets[pointer] > 1 || known.contains(pointer)) continue;
-        if (reads.contains(pointer) || is_below_one(pointer, read_by_names)) continue;
-        const auto below = reads.lower_bound(pointer + "/");
-        if (below != reads.end() && is_at_or_below(*below, pointer)) continue;
-        const std::string near(near_name(pointer, names));
-        if (near.empty() || is_at_or_below(near, pointer) || is_at_or_below(pointer, near) ||
-            differ_in_digits_only(near, pointer)) {
-            continue;
-        }
-        warn(
-            use.pointer, "story-state-unknown",
-            json::quoted(pointer) + " is not in [state], and nothing reads it" + did_you_mean(near),
-            faults);
+    for (const Use& use : uses) {
+        if (!use.is_set()) continue;
+        use.warn_if_all("story-state-unknown", faults, [&](const std::string& pointer) {
+            const auto below = reads.lower_bound(pointer + "/");
+            const bool is_read = reads.contains(pointer) || is_like_one(pointer, read_patterns) ||
+                                 (below != reads.end() && is_at_or_below(*below, pointer));
+            if (is_read || sets[pointer] > 1 || known.contains(pointer)) return std::string();
+            const std::string near(near_name(pointer, names));
+            if (near.empty() || is_at_or_below(near, pointer) || is_at_or_below(pointer, near) ||
+                differ_in_digits_only(near, pointer)) {
+                return std::string();
+            }
+            return json::quoted(pointer) + " is not in [state], and nothing reads it" +
+                   did_you_mean(near);
+        });
     }
 }
 
-// Tools may set values that the story does not mention, so only a name that is close to another one
-// is reported.
-void check_names_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
-    Pointers known;
+// Tools may set values that the story does not mention, so a name is reported if it is close to
+// another one, or if names stand for what is there and the story has no tools.
+void check_names_of_state(const Story& story, const std::vector<Use>& uses, Faults& faults) {
+    Pointers known, set_patterns;
     json::Document state;
     json::ParseError error;
     if (state.parse(story.state, error)) add_pointers(state.root(), "", known);
-    check_names_that_are_set(story, prompts, known, faults);
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        if (!use.is_set) continue;
-        std::string pointer = use.pointer.text;
-        for (; !pointer.empty(); pointer.resize(pointer.rfind('/'))) known.insert(pointer);
+    check_names_that_are_set(story, uses, known, faults);
+    for (const Use& use : uses) {
+        if (!use.is_set()) continue;
+        if (use.has_names()) set_patterns.insert(use.pattern());
+        for (std::string pointer : use.pointers) {
+            for (; !pointer.empty(); pointer.resize(pointer.rfind('/'))) known.insert(pointer);
+        }
     }
     const std::vector<std::string_view> names(known.begin(), known.end());
-    const Pointers set_by_names = places_of_names(prompts, true);
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        const std::string& pointer = use.pointer.text;
-        if (use.is_set || known.contains(pointer) || is_below_one(pointer, set_by_names)) continue;
-        const std::string_view near = near_name(pointer, names);
-        if (near.empty() || near.starts_with(pointer + "/")) continue;
-        warn(use.pointer, "story-state-unknown",
-             json::quoted(pointer) + " is not in [state], and no answer sets it" +
-                 did_you_mean(near),
-             faults);
+    const bool has_tools = !tool::Registry(story.folder + "/tools").list_all().empty();
+    for (const Use& use : uses) {
+        if (use.is_set()) continue;
+        use.warn_if_all("story-state-unknown", faults, [&](const std::string& pointer) {
+            if (known.contains(pointer) || is_like_one(pointer, set_patterns) ||
+                is_within_list(state.root(), pointer)) {
+                return std::string();
+            }
+            const std::string_view near = near_name(pointer, names);
+            if (near.starts_with(pointer + "/")) return std::string();
+            const bool must_be_there = use.is_before_name || use.needs_names();
+            if (near.empty() && (has_tools || !must_be_there || story.state.empty())) {
+                return std::string();
+            }
+            return json::quoted(pointer) + " is not in [state], and no answer sets it" +
+                   did_you_mean(near);
+        });
     }
 }
 
@@ -238,81 +310,98 @@ const char* name_of(Kind kind) {
     return "unknown";
 }
 
-// Names lead to the members of an object, or to the elements of a list, which cannot be set.
-void check_has_values_below(const Prompts::StateUse& use, json::Value state, Faults& faults) {
-    const std::string& pointer = use.pointer.text;
-    const Kind kind = kind_of(json::find_pointer(state, pointer));
-    if (kind == Kind::Unknown || kind == Kind::Object) return;
-    if (kind == Kind::List && !use.is_set) return;
-    warn(use.pointer, "story-state-type",
-         kind == Kind::List ? describe_within_list(pointer + "/…")
-                            : json::quoted(pointer) + " is " + name_of(kind) +
-                                  " in [state], but a name can only stand for what is in an object "
-                                  "or a list",
-         faults);
-}
-
 // Without a schema, [state] shows the types. A type that an answer sets and a condition expects, too,
 // is meant: then the value has both.
-void check_types_of_state(const Story& story, const Prompts& prompts, Faults& faults) {
-    json::Document state;
-    json::ParseError error;
-    if (!state.parse(story.state, error)) return;
-    struct Typed {
-        const Prompts::StateUse* use;
-        Kind kind;
-    };
-    std::vector<Typed> uses;
-    std::set<std::pair<std::string_view, Kind>> set_kinds, compared_kinds;
+void check_types_of_state(json::Value state, const std::vector<Use>& uses, Faults& faults) {
     json::Document operand;
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        if (use.is_of_values_below) {
-            check_has_values_below(use, state.root(), faults);
-            continue;
+    json::ParseError error;
+    const auto kind_of_use = [&](const Prompts::StateUse& use) {
+        if (needs_number(use)) return Kind::Number;
+        if (needs_list(use)) return Kind::List;
+        return operand.parse(use.operand, error) ? kind_of(operand.root()) : Kind::Unknown;
+    };
+    std::set<std::pair<std::string_view, Kind>> set_kinds, compared_kinds;
+    for (const Use& use : uses) {
+        if (!use.use->operation.empty()) continue;
+        for (const std::string& pointer : use.pointers) {
+            (use.is_set() ? set_kinds : compared_kinds).emplace(pointer, kind_of_use(*use.use));
         }
-        Kind kind = Kind::Unknown;
-        if (needs_number(use)) kind = Kind::Number;
-        else if (needs_list(use)) kind = Kind::List;
-        else if (operand.parse(use.operand, error)) kind = kind_of(operand.root());
-        if (use.operation.empty()) {
-            (use.is_set ? set_kinds : compared_kinds).emplace(use.pointer.text, kind);
-        }
-        uses.push_back({&use, kind});
     }
-    for (const auto& [use, kind] : uses) {
-        const std::string& pointer = use->pointer.text;
-        if (use->is_set && is_within_list(state.root(), pointer)) {
-            warn(use->pointer, "story-state-type", describe_within_list(pointer), faults);
-            continue;
-        }
-        const Kind at_first = kind_of(json::find_pointer(state.root(), pointer));
-        if (kind == Kind::Unknown || at_first == Kind::Unknown || kind == at_first) continue;
-        const bool is_plain_set = use->is_set && use->operation.empty();
+    for (const Use& each : uses) {
+        const Prompts::StateUse& use = *each.use;
+        const Kind kind = kind_of_use(use);
+        const bool is_plain_set = use.is_set && use.operation.empty();
         const auto& others = is_plain_set ? compared_kinds : set_kinds;
-        // A value that is not known may have any type, and one that was removed counts as false.
-        if (others.contains({pointer, kind}) ||
-            (!is_plain_set && set_kinds.contains({pointer, Kind::Unknown})) ||
-            (!use->is_set && use->operand == "false")) {
-            continue;
-        }
-        std::string message = json::quoted(pointer) + " is " + name_of(at_first) + " in [state]";
-        if (!use->operation.empty()) {
-            message += describe_need(*use);
-        } else {
-            message += std::string(", but is ") + (use->is_set ? "set to " : "compared with ") +
-                       name_of(kind);
-            if (kind == Kind::Text && operand.parse(use->operand, error)) {
+        each.warn_if_all("story-state-type", faults, [&](const std::string& pointer) {
+            if (use.is_set && is_within_list(state, pointer)) return describe_within_list(pointer);
+            const Kind at_first = kind_of(json::find_pointer(state, pointer));
+            const std::string is_first =
+                json::quoted(pointer) + " is " + name_of(at_first) + " in [state]";
+            if (each.needs_names() || each.is_before_name) {
+                return at_first == Kind::Unknown || at_first == Kind::Object ||
+                               at_first == Kind::List
+                           ? std::string()
+                           : is_first +
+                                 ", but a name stands for a key of an object or a "
+                                 "text of a list";
+            }
+            if (kind == Kind::Unknown || at_first == Kind::Unknown || kind == at_first) {
+                return std::string();
+            }
+            // A value that is not known may have any type, and one that was removed counts as false.
+            if (others.contains({pointer, kind}) ||
+                (!is_plain_set && set_kinds.contains({pointer, Kind::Unknown})) ||
+                (!use.is_set && use.operand == "false")) {
+                return std::string();
+            }
+            if (!use.operation.empty()) return is_first + describe_need(use);
+            std::string message = is_first + ", but is " +
+                                  (use.is_set ? "set to " : "compared with ") + name_of(kind);
+            if (kind == Kind::Text && operand.parse(use.operand, error)) {
                 json::Document bare;
                 if (bare.parse(operand.root().text(), error) && kind_of(bare.root()) == at_first) {
                     message += "; write it without quotes";
                 }
             }
-        }
-        warn(use->pointer, "story-state-type", std::move(message), faults);
+            return message;
+        });
     }
 }
 
+// The uses of a story's state.
+std::vector<Use> uses_of(const Prompts& prompts, json::Value state) {
+    std::vector<Use> uses;
+    for (const Prompts::StateUse& use : prompts.state_uses) uses.emplace_back(use, state);
+    return uses;
+}
+
 }  // namespace
+
+std::vector<std::string> places_like(json::Value state, std::string_view pattern) {
+    const size_t name = pattern.find('{');
+    if (name == std::string_view::npos) return {std::string(pattern)};
+    const size_t slash = pattern.rfind('/', name);
+    const std::string before(pattern.substr(0, slash));
+    const std::string_view after = pattern.substr(end_of_segment(pattern, name));
+    std::vector<std::string> out;
+    const auto add = [&](std::string_view segment) {
+        std::string pointer = before;
+        json::append_pointer(pointer, segment);
+        for (std::string& each : places_like(state, pointer + std::string(after))) {
+            if (out.size() < kMostPlaces) out.push_back(std::move(each));
+        }
+    };
+    const json::Value value = json::find_pointer(state, before);
+    if (value && value.is_object()) {
+        for (const json::Member member : value.members()) add(member.key);
+    } else if (value && value.is_array()) {
+        size_t number = 0;
+        for ([[maybe_unused]] const json::Value element : value.elements()) {
+            add(std::to_string(number++));
+        }
+    }
+    return out;
+}
 
 void check_state_schema(const Story& story, const Prompts& prompts, std::string_view text,
                         Faults& faults) {
@@ -328,28 +417,34 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
         const std::string message = violations(*schema, story.state, true);
         if (!message.empty()) refuse(story.mentions.state, "[state]: " + message);
     }
+    json::Document state;
+    json::ParseError error;
+    if (!state.parse(story.state.empty() ? "{}" : story.state, error)) return;
     // Stories repeat their values.
     std::unordered_map<std::string, std::string> checked;
-    for (const Prompts::StateUse& use : prompts.state_uses) {
-        if (const std::string part = unknown_part(*schema, use.pointer.text); !part.empty()) {
-            refuse(use.pointer.place, "the state has no " + json::quoted(part));
-            continue;
+    for (const Use& each : uses_of(prompts, state.root())) {
+        const Prompts::StateUse& use = *each.use;
+        std::string message;
+        for (const std::string& pointer : each.pointers) {
+            std::string why = each.is_before_name ? unknown_part(*schema, pointer)
+                                                  : fault_of(*schema, use, pointer, checked);
+            if (why.empty()) {
+                message.clear();
+                break;
+            }
+            if (message.empty()) message = std::move(why);
         }
-        if (const std::string why = misuse(*schema, use); !why.empty()) {
-            refuse(use.pointer.place, why);
-            continue;
-        }
-        if (use.operand.empty()) continue;
-        const auto [known, is_new] =
-            checked.try_emplace(json::nested(use.pointer.text, use.operand));
-        if (is_new) known->second = violations(*schema, known->first, false);
-        if (!known->second.empty()) refuse(use.pointer.place, known->second);
+        if (!message.empty()) refuse(use.pointer.place, message);
     }
 }
 
 void check_state_uses(const Story& story, const Prompts& prompts, Faults& faults) {
-    check_names_of_state(story, prompts, faults);
-    if (story.state_schema.empty()) check_types_of_state(story, prompts, faults);
+    json::Document state;
+    json::ParseError error;
+    if (!state.parse(story.state.empty() ? "{}" : story.state, error)) return;
+    const std::vector<Use> uses = uses_of(prompts, state.root());
+    check_names_of_state(story, uses, faults);
+    if (story.state_schema.empty()) check_types_of_state(state.root(), uses, faults);
 }
 
 }  // namespace narratoria::session

@@ -2,9 +2,12 @@
 #pragma once
 // Checks what the parts of a story say about its state.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fault.hpp"
+#include "base/json/tape.hpp"
 #include "session/prompts.hpp"
 #include "session/story.hpp"
 
@@ -20,5 +23,9 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
 // Appends warnings of misspelled names of the state and, without a schema, of wrong types. The
 // prompts must have no fault.
 void check_state_uses(const Story& story, const Prompts& prompts, Faults& faults);
+
+// The places in a state to which a pointer with names may lead: each name stands for each key of the
+// object there, or for each position of the list.
+std::vector<std::string> places_like(json::Value state, std::string_view pointer);
 
 }  // namespace narratoria::session

@@ -504,8 +504,8 @@ private:
         return out;
     }
 
-    // Adds the prompts of the patterns with one capture, for each name at its place. One without any
-    // condition would disclose names, so it is left out.
+    // Adds the prompts of the patterns with one capture, for each name at its place. The keys of an
+    // object are often all things of the story: without any condition, they would be disclosed.
     void add_named(const PromptEntry& entry, std::deque<std::string>& texts,
                    std::vector<KnownPrompt>& known) {
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
@@ -514,11 +514,13 @@ private:
             const std::string& place = pattern.places().front();
             TemplateProblem problem;
             const auto parts = parse_template(entry.mentions[i].text, problem);
-            each_name_at(names_.place(place), [&](std::string_view name) {
+            const json::Value at = names_.place(place);
+            each_name_at(at, [&](std::string_view name) {
                 names_.captures = {{pattern.names().front(), name}};
                 if (!parts || !names_.holds(entry.when)) return;
                 const PromptAnswer* const answer = usable(entry.answers);
-                const bool depends = entry.when || (answer != nullptr && answer->when) ||
+                const bool depends = at.is_array() || entry.when ||
+                                     (answer != nullptr && answer->when) ||
                                      place.find('{') != std::string::npos;
                 if (answer == nullptr || !depends) return;
                 std::string& text = texts.emplace_back();

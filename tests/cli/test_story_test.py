@@ -171,11 +171,17 @@ def test_a_file_that_is_no_transcript_has_one_fault(command, write):
     ("seed 0\n", "1: the seed must be a whole number from 1"),
     ("state [1]\n", "1: the state is not a JSON object"),
     ("> a\nstate {}\n", "2: seed and state belong before the first prompt"),
+    ("> a\n= /x~y 1\n", "2: write a JSON Pointer and a value after ="),
     ("> a\n= torch true\n", "2: write a JSON Pointer and a value after ="),
     ("> a\n= /torch lit\n", '2: "lit" is not a JSON value'),
 ])
 def test_a_wrong_transcript_is_explained(command, write, text, said):
     command("test", "--story", write(transcript=text), "--walks", "0").exits(1).shows(f"door.transcript:{said}")
+
+
+def test_a_pointer_of_a_transcript_may_contain_spaces(command, write):
+    story = write(transcript='state {"an old": {"key ring": "a b"}}\n> I sing\n= /an old/key ring "a b"\n')
+    command("test", "--story", story, "--walks", "0").exits(0, out="1 of 1 transcript passed\n")
 
 
 def test_walks_report_endings_and_coverage(command, write):

@@ -121,16 +121,16 @@ TEST_F(ToolsTest, FunctionMayEndLaterFromAnotherThread) {
 
 TEST_F(ToolsTest, ResultIsAcceptedWhileMuchOutputIsUnread) {
     int calls = 0;
-    session->tools().add(
-        {.name = "loud"}, [&](const plugin::InvocationRequest&, const plugin::Invocation& its) {
-            ++calls;
-            std::thread([&] {
-                const std::string line = test::log(std::string(60'000, 'x'));
-                while (its.event(line)) {
-                }
-                EXPECT_TRUE(its.result("1"));
-            }).join();
-        });
+    session->tools().add({.name = "loud"},
+                         [&](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+                             ++calls;
+                             std::thread([&] {
+                                 const std::string line = test::log(std::string(60'000, 'x'));
+                                 while (its.event(line)) {
+                                 }
+                                 EXPECT_TRUE(its.result("1"));
+                             }).join();
+                         });
     EXPECT_EQ(call("loud")["result"].text(), "1");
     EXPECT_EQ(calls, 1);
     EXPECT_THAT(log, HasSubstr("failed: busy: too much is running or waiting"));

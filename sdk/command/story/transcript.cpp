@@ -17,6 +17,16 @@ using namespace terminal;
 
 namespace {
 
+bool is_pointer(std::string_view text) {
+    if (!text.starts_with('/')) return false;
+    for (std::size_t tilde = text.find('~'); tilde != text.npos;
+         tilde = text.find('~', tilde + 1)) {
+        const std::string_view next = text.substr(tilde + 1, 1);
+        if (next != "0" && next != "1") return false;
+    }
+    return true;
+}
+
 constexpr std::string_view kAnything = "...";
 constexpr std::string_view kNone = "none";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -145,14 +155,25 @@ private:
     }
 
     void take_value(std::string_view rest) {
-        const std::size_t space = std::min(rest.find(' '), rest.size());
+        const auto is_value = [](std::string_view text) {
+            return text == kNone ||
+                   !json::object_error("{\"value\":" + std::string(text) + "}").has_value();
+        };
+        const std::size_t first = std::min(rest.find(' '), rest.size());
+        // A pointer may contain spaces, so the value is what is one.
+        std::size_t space = first;
+        while (space < rest.size() && !is_value(trimmed(rest.substr(space)))) {
+            space = std::min(rest.find(' ', space + 1), rest.size());
+        }
+        if (space == rest.size()) space = first;
         const std::string_view pointer = rest.substr(0, space);
         const std::string_view value = trimmed(rest.substr(space));
-        if (!pointer.starts_with('/')) {
-            return fault("write a JSON Pointer and a value after =, such as = /torch/lit true");
+        if (!is_pointer(pointer)) {
+            return fault(
+                "write a JSON Pointer and a value after =, such as = /torch/lit true; in a pointer "
+                "~ is written as ~0, and / in a name as ~1");
         }
-        if (value != kNone &&
-            json::object_error("{\"value\":" + std::string(value) + "}").has_value()) {
+        if (!is_value(value)) {
             return fault(
                 fmt::format("{} is not a JSON value; write a text in quotes, and none for a "
                             "value that is missing",

@@ -182,7 +182,9 @@ public:
         Playthrough game(engine, folder_, seed);
         ++report_.walks;
         ++counts_.walks;
-        const bool chooses = parts_.offers_choices || !game.choices().empty();
+        // Choices of the opening alone only show how to begin, where the prompts are known.
+        const bool chooses =
+            parts_.offers_choices || (parts_.answers.empty() && !game.choices().empty());
         while (steps_.size() < options_.steps && !options_.is_stopped()) {
             std::vector<std::string> typed;
             if (random_() % 2 == 0) typed = not_offered(parts_.hints, game.choices());
@@ -191,7 +193,8 @@ public:
                 for (const std::string& each : parts_.named) {
                     append_named_prompts(each, game, typed);
                 }
-                typed = not_offered(std::move(typed), game.choices());
+                if (chooses) typed = not_offered(std::move(typed), game.choices());
+                else typed.insert(typed.end(), game.choices().begin(), game.choices().end());
             }
             const bool types = !chooses || (!game.choices().empty() && !typed.empty() &&
                                             random_() % typed_every(game.choices().size()) == 0);

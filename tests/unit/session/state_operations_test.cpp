@@ -16,7 +16,7 @@ std::string patch(std::string_view operations) {
     json::ParseError error;
     EXPECT_TRUE(state.parse(kState, error));
     EXPECT_TRUE(document.parse(operations, error)) << operations;
-    const Bindings bindings{{"thing", "a lamp"}};
+    const Bindings bindings{{"thing", "a lamp"}, {"/g", "ag"}};
     const NameLookup json_of = [](std::string_view name) -> std::optional<std::string> {
         if (name == "roll.result.total") return "12";
         return std::nullopt;
@@ -57,6 +57,11 @@ TEST(StateOperations, ExpandNames) {
               R"({"said":"take a lamp","bag":["rope",1,"a lamp"]})");
     EXPECT_EQ(patch(R"({"/roll":"{roll.result.total}"})"), R"({"roll":12})")
         << "a name alone keeps the type of its value";
+    EXPECT_EQ(patch(R"({"/coins":{"+":"{roll.result.total}"}})"), R"({"coins":17})");
+    EXPECT_EQ(patch(R"({"/coins":{"+":"{thing}"}})"),
+              R"("{thing}" is not a number, so it cannot be added to "/coins")");
+    EXPECT_EQ(patch(R"({"/seen":{"add":{"what":["{thing}"]}}})"),
+              R"({"seen":[{"what":["a lamp"]}]})");
     EXPECT_EQ(patch(R"({"/bag":["{thing}","{roll.result.total}",[],1]})"),
               R"({"bag":["a lamp",12,[],1]})");
 }
@@ -64,6 +69,9 @@ TEST(StateOperations, ExpandNames) {
 TEST(StateOperations, ExpandNamesInPointers) {
     EXPECT_EQ(patch(R"({"/at/{thing}":"here","/seen/{thing}":{"+":1}})"),
               R"({"at":{"a lamp":"here"},"seen":{"a lamp":1}})");
+    EXPECT_EQ(patch(R"({"/bag":{"add":"lamp"},"/b{/g}":{"remove":"rope"}})"),
+              R"({"bag":[1,"lamp"]})")
+        << "operations on one place follow each other";
     EXPECT_EQ(patch(R"({"/at/{other}":1})"), R"(a name in "/at/{other}" has no value)");
 }
 

@@ -583,32 +583,67 @@ text = "t"
 choices = ["take the rope"]
 [state]
 place = "hall"
-bag = []
-things = {rope = {at = "hall"}}
+bag = ["key"]
+names = {rope = "Rope"}
+[state.things]
+rope = {at = "hall", text = "t"}
+lamp = {at = "hall", text = "t", lit = false}
 )");
-    const auto entry = [&](const std::string& pattern, const std::string& set) {
-        write("prompts.json", R"({"prompts":[{"patterns":[")" + pattern + R"("],"answers":[
-{"narrative":"{/things/{x}/text}","set":)" +
-                                  set + R"(}]},
-{"patterns":["take {y}"],"when":{"/things/rope/lit":true,"/things/rope/ta":1},"answers":[{"narrative":"n",
-"set":{"/things/rope/txt":1}}]}],"always":["take the rope"]})");
+    std::filesystem::remove_all(folder / "tools");
+    const auto entry = [&](const std::string& pattern, const std::string& set,
+                           const std::string& text = "t") {
+        write("prompts.json", R"({"prompts":[{"patterns":[")" + pattern +
+                                  R"("],"answers":[{"narrative":")" + text + R"(","set":)" + set +
+                                  R"(}]},{"patterns":["take {y}"],
+"when":{"/things/rope/lit":true},"answers":[{"narrative":"n"}]}],"always":["take the rope"]})");
         places();
         return messages;
     };
-    EXPECT_EQ(entry("take {x:/things}", R"({"/things/{x}/lit":true})"), "")
-        << "any of its values may be set and read";
+    EXPECT_EQ(entry("take {x:/things}", R"({"/things/{x}/lit":true,"/things/rope/ta":1})",
+                    "{/things/{x}/text} {/things/{x}/lit} {/things/{x}/ta}"),
+              "")
+        << "one of the things has it, or gets it";
+    EXPECT_THAT(entry("take {x:/things}", R"({"/things/{x}/lit":true})", "{/things/{x}/tetx}"),
+                HasSubstr("\"/things/lamp/tetx\" is not in [state], and no answer sets it; did you "
+                          "mean \"/things/lamp/text\"?"));
+    EXPECT_THAT(entry("take {x:/things}", R"({"/things/{x}/lti":true})"),
+                HasSubstr("did you mean \"/things/rope/lti\"?"));
+    EXPECT_THAT(entry("take {x:/things}", R"({"/things/rope/lit":1,"/names/{x}":{"+":1}})"),
+                HasSubstr("\"/names/rope\" is a text in [state], but \"+\" changes numbers"));
     EXPECT_THAT(
         entry("take {x:/place}", "{}"),
-        HasSubstr("\"/place\" is a text in [state], but a name can only stand for what is in "
-                  "an object or a list"));
+        HasSubstr("\"/place\" is a text in [state], but a name stands for a key of an object "
+                  "or a text of a list"));
     EXPECT_THAT(entry("take {x:/bag}", R"({"/bag/{x}":true})"),
-                HasSubstr("\"/bag/…\" is within a list"));
+                HasSubstr("\"/bag/0\" is within a list"));
     EXPECT_THAT(entry("take {x:/thing}", "{}"), HasSubstr("did you mean \"/things\"?"));
+    EXPECT_THAT(entry("take {x:/nowhere/{/place}}", "{}"),
+                HasSubstr("\"/nowhere\" is not in [state], and no answer sets it\n"));
     write("state.schema.json",
           R"({"properties":{"things":{"additionalProperties":{"type":"object"}},
-"bag":{"type":"array"},"place":{"type":"string"}},"additionalProperties":false})");
+"bag":{"type":"array"},"place":{"type":"string"},"names":{}},"additionalProperties":false})");
     EXPECT_THAT(entry("take {x:/things}", R"({"/bag/{x}":true})"), HasSubstr("is within a list"));
     EXPECT_THAT(entry("take {x:/thing}", "{}"), HasSubstr("the state has no \"/thing\""));
+    EXPECT_THAT(entry("take {x:/things}", R"({"/things/{x}":5})"),
+                HasSubstr("\"/things/lamp\" is an integer but must be an object"));
+}
+
+TEST_F(StoryCheck, NamesAreDifferentWordsThatAPlayerCanWrite) {
+    toml("[state]\nthings = [\"The Lamp\", \"lamp\", \"a\", \"crown\", \"iron crown\"]\n");
+    write("prompts.json", R"({"prompts":[
+{"patterns":["x {t:/things}"],"answers":[{"narrative":"n"}]},
+{"patterns":["x {u:/things}"],"answers":[{"narrative":"n","choices":["x lamp","x hat"]}]}],
+"synonyms":{"iron crown":["crown"]},"always":["x lamp"]})");
+    EXPECT_THAT(places(),
+                ElementsAre("prompts.json:2:14 /prompts/0/patterns/0 story-name-hidden",
+                            "prompts.json:2:14 /prompts/0/patterns/0 story-name-hidden",
+                            "prompts.json:2:14 /prompts/0/patterns/0 story-name-hidden",
+                            "prompts.json:3:14 /prompts/1/patterns/0 story-pattern-shadowed",
+                            "prompts.json:3:79 /prompts/1/answers/0/choices/1 "
+                            "story-choice-unmatched"));
+    EXPECT_THAT(messages, HasSubstr("\"lamp\" at \"/things\" means the same as \"The Lamp\""));
+    EXPECT_THAT(messages, HasSubstr("\"a\" at \"/things\" has no word that matters"));
+    EXPECT_THAT(messages, HasSubstr("\"iron crown\" at \"/things\" means the same as \"crown\""));
 }
 
 TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {

@@ -317,6 +317,24 @@ TEST(TemplateNarrator, TellsTheOutcomeOfItsTools) {
     EXPECT_EQ(failure.patch(), "");
 }
 
+TEST(TemplateNarrator, GivesUpIfNoAnswerTellsAFailure) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["a"],"answers":[{"plan":{"tools":[{"toolId":"t","toolPath":"t"}]}}]}],)"
+        R"("unmatched":{"narrative":"What?"}})"));
+    json::Document request;
+    json::ParseError error;
+    ASSERT_TRUE(request.parse(request_for({.prompt = "a",
+                                           .disabled = {"t"},
+                                           .attempt = 2,
+                                           .result = R"({"success":false,"toolResults":[]})",
+                                           .metadata = R"({"answer":"/prompts/0/answers/0"})"}),
+                              error));
+    EXPECT_EQ(
+        narrator.answer(request.root()).fault,
+        "prompts.json: /prompts/0/answers/0: its tools failed, and no other answer is left; add "
+        "\"failure\"");
+}
+
 // ---- names of things
 
 const char* const kThings = R"({
