@@ -46,22 +46,6 @@ TEST_F(PluginSetupTest, BuiltInNarratorIsNotSearchedAsAPlugin) {
     EXPECT_EQ(wishes.narrator, "");
 }
 
-TEST_F(PluginSetupTest, HostNarratorTakesPrecedence) {
-    const auto narrator = settings.narrator;
-    tell_story();
-    settings.narrator = narrator;
-    open();
-    ask("wait");
-    EXPECT_EQ(questions.size(), 1u);
-}
-
-TEST_F(PluginSetupTest, TemplateNarratorIsTheDefault) {
-    tell_story();
-    open();
-    EXPECT_EQ(session->narrator_fault(), "");
-    EXPECT_TRUE(session->has_narrator());
-}
-
 TEST_F(PluginSetupTest, TemplateNarratorNeedsAStory) {
     settings.narrator.reset();
     settings.narrator_id = kTemplateNarrator;

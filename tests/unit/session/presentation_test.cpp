@@ -71,14 +71,6 @@ TEST_F(PresentationTest, UnhandledUiEventBecomesAPlaceholder) {
                 ElementsAre(R"({"event":"map","payload":{"x":1}})"));
 }
 
-TEST_F(PresentationTest, HandledUiEventHasNoPlaceholder) {
-    open_with_extensions();
-    begin();
-    show("map", "{}");
-    EXPECT_THAT(handled, ElementsAre("map {}"));
-    EXPECT_THAT(bodies(event::Kind::UiPlaceholder), IsEmpty());
-}
-
 TEST_F(PresentationTest, WithoutHandlersThereAreNoPlaceholders) {
     open();
     begin();

@@ -15,59 +15,6 @@ using testing::StartsWith;
 
 class TurnTest : public SessionFixture {};
 
-TEST_F(TurnTest, PromptIsAnsweredByExecutingAPlan) {
-    open();
-    ask("I light the torch.");
-    ASSERT_EQ(questions.size(), 1u);
-    answer(plan("p1", {"a"}));
-    EXPECT_THAT(runner.running(), ElementsAre("a"));
-    EXPECT_THAT(turns, IsEmpty());
-    end("a");
-    ASSERT_EQ(turns.size(), 1u);
-    EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
-    EXPECT_EQ(turns[0].generations, 1u);
-    EXPECT_EQ(turns[0].narrative, "This is p1.");
-    EXPECT_EQ(turns[0].result->plan_id, "p1");
-    EXPECT_THAT(bodies(event::Kind::TurnEnded),
-                ElementsAre(R"({"outcome":"completed","generations":1,"choices":[]})"));
-    EXPECT_FALSE(engine.busy());
-}
-
-TEST_F(TurnTest, FailedPlanIsReportedToTheNarrator) {
-    open();
-    ask();
-    answer(plan("p1", {"a"}));
-    end("a", plan::failed("EXIT_STATUS", "the door is stuck"));
-    ASSERT_EQ(questions.size(), 2u);
-    EXPECT_EQ(request()["generationAttempt"].integer(), 2);
-    EXPECT_EQ(request()["parentPlanId"].string(), "p1");
-    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a"));
-    EXPECT_EQ(request()["previousResult"]["planId"].string(), "p1");
-    EXPECT_THAT(request()["previousResult"].text(), HasSubstr("the door is stuck"));
-    answer(plan("p2", {"b"}));
-    end("b");
-    ASSERT_EQ(turns.size(), 1u);
-    EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
-    EXPECT_EQ(turns[0].generations, 2u);
-    EXPECT_EQ(turns[0].narrative, "This is p1.\n\nThis is p2.");
-}
-
-// covers: 003-13.6-parent-plan
-TEST_F(TurnTest, ParentPlanIsTheLastOneThatRan) {
-    open();
-    ask();
-    for (const char* skill : {"a", "b", "c"}) {
-        answer(plan("plan-" + std::string(skill), {skill}));
-        end(skill, plan::failed());
-    }
-    ASSERT_EQ(questions.size(), 4u);
-    EXPECT_TRUE(questions[0].request["parentPlanId"].is_null());
-    EXPECT_EQ(questions[1].request["parentPlanId"].string(), "plan-a");
-    EXPECT_EQ(questions[2].request["parentPlanId"].string(), "plan-b");
-    EXPECT_EQ(questions[3].request["parentPlanId"].string(), "plan-c");
-    EXPECT_THAT(request()["disabledSkills"].strings(), ElementsAre("a", "b", "c"));
-}
-
 // covers: 003-13.6-parent-plan
 TEST_F(TurnTest, ParentPlanMayBeARefusedOne) {
     open();
@@ -98,45 +45,6 @@ TEST_F(TurnTest, PromptTimeoutWhileToolsLingerCompletes) {
     EXPECT_EQ(turns[0].outcome, TurnOutcome::Completed);
     EXPECT_EQ(turns[0].narrative, "This is p1.");
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
-}
-
-TEST_F(TurnTest, WrongParentPlanIsOnlyAWarning) {
-    open();
-    ask();
-    answer(plan("p1", {"a"}, R"("metadata":{"parentPlanId":"p0","generationAttempt":3})"));
-    EXPECT_THAT(warnings(), ElementsAre("GENERATION_ATTEMPT", "PARENT_PLAN"));
-    EXPECT_THAT(runner.running(), ElementsAre("a"));
-}
-
-TEST_F(TurnTest, PlanWithADisabledSkillIsRefused) {
-    open();
-    ask();
-    answer(plan("p1", {"a"}));
-    end("a", plan::failed());
-    answer(plan("p2", {"a"}));
-    ASSERT_EQ(questions.size(), 3u);
-    EXPECT_THAT(fault_rules(), ElementsAre("plan-skill-disabled"));
-    EXPECT_THAT(warnings(), ElementsAre("PLAN_REFUSED"));
-    EXPECT_EQ(runner.starts.size(), 1u);
-}
-
-TEST_F(TurnTest, InvalidAnswerUsesUpAGeneration) {
-    open();
-    ask();
-    answer("{");
-    ASSERT_EQ(questions.size(), 2u);
-    EXPECT_EQ(request()["generationAttempt"].integer(), 2);
-    EXPECT_EQ(request()["planFaults"].size(), 1u);
-    EXPECT_TRUE(request()["previousResult"].is_null());
-}
-
-TEST_F(TurnTest, FaultsOfAnAnswerAreReportedOnce) {
-    open();
-    ask();
-    answer("{");
-    answer(plan("p1", {"a"}));
-    end("a", plan::failed());
-    EXPECT_EQ(request()["planFaults"].size(), 0u);
 }
 
 TEST_F(TurnTest, FallbackFollowsFiveGenerations) {
@@ -194,33 +102,6 @@ TEST_F(TurnTest, FallbackTextsOfAStoryTakeTurns) {
     EXPECT_EQ(turns[2].narrative, "You said: three");
 }
 
-TEST_F(TurnTest, OnePlanIsExecutedAtMostThreeTimes) {
-    open();
-    ask();
-    for (const char* skill : {"a", "b", "c"}) {
-        answer(plan("same", {skill}));
-        end(skill, plan::failed());
-    }
-    answer(plan("same", {"d"}));
-    EXPECT_THAT(fault_rules(), ElementsAre("plan-execution-limit"));
-    EXPECT_THAT(runner.started(), ElementsAre("a", "b", "c"));
-}
-
-TEST_F(TurnTest, LateNarratorIsAskedAgain) {
-    settings.times.narrator_ms = 5000;
-    open();
-    ask();
-    clock.advance(4999);
-    EXPECT_EQ(questions.size(), 1u);
-    clock.advance(1);
-    ASSERT_EQ(questions.size(), 2u);
-    EXPECT_THAT(withdrawn, ElementsAre(questions[0].token));
-    EXPECT_THAT(fault_rules(), ElementsAre("narrator-time"));
-    EXPECT_EQ(send(questions[0].token, true, plan("late", {"a"})), NAR_GONE);
-    answer(plan("p2", {"b"}));
-    EXPECT_THAT(runner.running(), ElementsAre("b"));
-}
-
 TEST_F(TurnTest, UndeliveredAnswerIsInTime) {
     settings.times.narrator_ms = 5000;
     open();
@@ -231,27 +112,6 @@ TEST_F(TurnTest, UndeliveredAnswerIsInTime) {
     run();
     EXPECT_EQ(questions.size(), 1u);
     EXPECT_THAT(runner.running(), ElementsAre("a"));
-}
-
-TEST_F(TurnTest, AnswerStopsTheNarratorTimeout) {
-    settings.times.narrator_ms = 5000;
-    open();
-    ask();
-    answer(plan("p1", {"a"}));
-    clock.advance(100'000);
-    EXPECT_EQ(questions.size(), 1u);
-    EXPECT_EQ(clock.running(), 0u);
-}
-
-TEST_F(TurnTest, PromptTimeoutEndsANarratorsQuestion) {
-    settings.times.prompt_ms = 10'000;
-    open();
-    ask();
-    clock.advance(10'000);
-    ASSERT_EQ(turns.size(), 1u);
-    EXPECT_EQ(turns[0].outcome, TurnOutcome::Timeout);
-    EXPECT_THAT(withdrawn, ElementsAre(questions[0].token));
-    EXPECT_EQ(send(questions[0].token, true, plan("late", {})), NAR_GONE);
 }
 
 TEST_F(TurnTest, PromptTimeoutEndsItsTools) {
@@ -322,27 +182,6 @@ TEST_F(TurnTest, PromptTimestampIsItsSubmission) {
     EXPECT_EQ(request()["prompt"]["timestamp"].string(), "2023-11-14T22:13:23.000000Z");
     EXPECT_EQ(Json(bodies(event::Kind::Prompt).back())["timestamp"].string(),
               "2023-11-14T22:13:23.000000Z");
-}
-
-TEST_F(TurnTest, SecondAnswerIsStaleUntilTheTurnEnds) {
-    open();
-    ask();
-    const uint64_t token = questions[0].token;
-    EXPECT_EQ(send(token, true, plan("p1", {"a"})), NAR_OK);
-    EXPECT_EQ(send(token, true, plan("p2", {"b"})), NAR_STALE);
-    run();
-    EXPECT_EQ(send(token, true, plan("p3", {"c"})), NAR_STALE);
-    EXPECT_THAT(runner.running(), ElementsAre("a"));
-    end("a");
-    EXPECT_EQ(send(token, true, plan("p4", {"d"})), NAR_GONE);
-    EXPECT_THAT(runner.started(), ElementsAre("a"));
-}
-
-TEST_F(TurnTest, NarratorMayAnswerWithinTheCallback) {
-    on_question = [this](uint64_t token) { send(token, true, plan("p1", {"a"})); };
-    open();
-    ask();
-    EXPECT_THAT(runner.running(), ElementsAre("a"));
 }
 
 TEST_F(TurnTest, ChoicesOfAFailedPlanAreDropped) {
