@@ -60,64 +60,6 @@ Tools start_all(Schedule& schedule) {
     return started;
 }
 
-TEST(Schedule, EmptyPlanIsSettledAtOnce) {
-    const auto plan = plan_of({});
-    Schedule schedule(*plan);
-    EXPECT_TRUE(schedule.all_settled());
-    EXPECT_EQ(schedule.next(), Schedule::kNone);
-}
-
-TEST(Schedule, SequentialToolsRunOneByOneInPlanOrder) {
-    const auto plan = plan_of({{{2}}, {}, {}}, false);
-    Schedule schedule(*plan);
-    for (const uint32_t tool : {1u, 2u, 0u}) {
-        EXPECT_EQ(start_all(schedule), Tools{tool});
-        schedule.settle(tool, true);
-    }
-    EXPECT_TRUE(schedule.all_settled());
-}
-
-TEST(Schedule, ExclusiveToolWaitsForAsyncToolsAndIsNotOvertaken) {
-    const auto plan = plan_of({{}, {}, {{}, false}, {}});
-    Schedule schedule(*plan);
-    EXPECT_EQ(start_all(schedule), (Tools{0, 1})) << "tool 3 must not overtake tool 2";
-    EXPECT_EQ(schedule.running(), 2u);
-    schedule.settle(0, true);
-    EXPECT_EQ(start_all(schedule), Tools());
-    schedule.settle(1, true);
-    EXPECT_EQ(start_all(schedule), Tools{2}) << "nothing runs alongside it";
-    schedule.settle(2, true);
-    EXPECT_EQ(start_all(schedule), Tools{3});
-}
-
-TEST(Schedule, ExclusiveToolInBackoffBlocksTheOthers) {
-    const auto plan = plan_of({{{}, false, true, 1}, {}});
-    Schedule schedule(*plan);
-    EXPECT_EQ(start_all(schedule), Tools{0});
-    ASSERT_TRUE(schedule.back_off(0));
-    EXPECT_EQ(schedule.running(), 0u);
-    EXPECT_EQ(start_all(schedule), Tools());
-    schedule.resume(0);
-    EXPECT_EQ(start_all(schedule), Tools{0});
-    schedule.settle(0, true);
-    EXPECT_EQ(start_all(schedule), Tools{1});
-}
-
-TEST(Schedule, RetriesGoFirstInOrderOfTheirBackoffEnds) {
-    const Entry retried{{}, true, true, 3};
-    const auto plan = plan_of({retried, retried, {}});
-    Schedule schedule(*plan);
-    schedule.start(0);
-    schedule.start(1);
-    ASSERT_TRUE(schedule.back_off(0));
-    ASSERT_TRUE(schedule.back_off(1));
-    schedule.resume(1);
-    schedule.resume(0);
-    EXPECT_EQ(start_all(schedule), (Tools{1, 0, 2}));
-    EXPECT_EQ(schedule.attempt(0), 2u);
-    EXPECT_EQ(schedule.attempt(2), 1u);
-}
-
 // covers: 003-13.4.5-backoff
 TEST(Schedule, BackoffDoublesUpToItsLimit) {
     const auto plan = plan_of({{{}, true, true, 10, 100}});
@@ -143,41 +85,6 @@ TEST(Schedule, BackoffAboveTheLimitIsNotShortened) {
         EXPECT_EQ(schedule.back_off(0), std::optional<uint64_t>(40000));
         schedule.resume(0);
     }
-}
-
-TEST(Schedule, PutBackUndoesAStart) {
-    const auto plan = plan_of({{{}, false, true, 1}, {}});
-    Schedule schedule(*plan);
-    schedule.start(0);
-    schedule.put_back(0);
-    EXPECT_EQ(schedule.running(), 0u);
-    EXPECT_EQ(schedule.attempt(0), 0u);
-    EXPECT_EQ(start_all(schedule), Tools{0});
-    ASSERT_TRUE(schedule.back_off(0));
-    schedule.resume(0);
-    schedule.start(0);
-    schedule.put_back(0);
-    EXPECT_EQ(schedule.attempt(0), 1u);
-    EXPECT_EQ(start_all(schedule), Tools{0});
-    EXPECT_EQ(schedule.attempt(0), 2u);
-}
-
-TEST(Schedule, OnlyARequiredFailureSkipsDependents) {
-    // 0 → 1 → 2, 3 (optional) → 4; 5 depends on 2 and 4.
-    const auto plan = plan_of({{}, {{0}}, {{1}}, {{}, true, false}, {{3}}, {{2, 4}}});
-    Schedule schedule(*plan);
-    EXPECT_EQ(start_all(schedule), (Tools{0, 3}));
-    EXPECT_TRUE(schedule.settle(3, false).empty());
-    const auto skipped = schedule.settle(0, false);
-    ASSERT_EQ(skipped.size(), 3u);
-    const uint32_t expected[][2] = {{1, 0}, {2, 1}, {5, 2}};
-    for (size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(skipped[i].tool, expected[i][0]);
-        EXPECT_EQ(skipped[i].lacking, expected[i][1]);
-    }
-    EXPECT_EQ(start_all(schedule), Tools{4});
-    schedule.settle(4, true);
-    EXPECT_TRUE(schedule.all_settled());
 }
 
 TEST(Schedule, StopPreventsStartsAndKeepsDependents) {
