@@ -95,13 +95,6 @@ TEST_F(Endings, LingeringToolThatIgnoresSigtermIsKilled) {
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
-// The attempt's timeout stops with `done`; later time is lingering.
-TEST_F(Endings, LingeringIsNotATimeout) {
-    make_host_with(3000, 4000);
-    const Json result = host->run_tool(tool_path("lingers_after_done"));
-    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
-}
-
 TEST_F(Endings, ToolThatClosesStdoutIsAwaited) {
     make_host();
     const Witnesses witnesses;

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: fills stderr with 10 MB before its first event; writes binary to stderr.
- * Expected: no deadlock; the last 64 KiB are kept and converted to valid UTF-8.
+/* Row: fills stderr with 10 MB, in numbered lines of 32 bytes and a last line, before its first event.
+ * Expected: no deadlock; the last 64 KiB are kept.
  *
- * size     bytes, default 10485760
- * binary   all 256 byte values repeatedly instead of numbered lines of 32 bytes, default false.
- *          Otherwise the last line is "the last line of standard error"
- * status   exit status, default 0 */
+ * size     bytes, default 10485760 */
 
 #include "bad.h"
 
 int main(void) {
     bad_begin();
     const size_t size = bad_number("size", 10485760);
-    const bool binary = bad_flag("binary", false);
-    const int status = (int)bad_number("status", 0);
     char block[8192];
     for (size_t written = 0; written < size;) {
         for (size_t index = 0; index < sizeof block; index += 32) {
-            if (binary) {
-                for (size_t byte = 0; byte < 32; ++byte) {
-                    block[index + byte] = (char)(unsigned char)(index + byte);
-                }
-            } else {
-                char line[33];
-                (void)snprintf(line, sizeof line, "diagnostics line %014zu\n",
-                               (written + index) / 32 % 100000000000000U);
-                memcpy(block + index, line, 32);
-            }
+            char line[33];
+            (void)snprintf(line, sizeof line, "diagnostics line %014zu\n",
+                           (written + index) / 32 % 100000000000000U);
+            memcpy(block + index, line, 32);
         }
         const size_t part = size - written < sizeof block ? size - written : sizeof block;
         if (!bad_write(STDERR_FILENO, block, part)) {
@@ -35,11 +24,9 @@ int main(void) {
         }
         written += part;
     }
-    if (!binary) {
-        static const char last[] = "the last line of standard error\n";
-        (void)bad_write(STDERR_FILENO, last, sizeof last - 1);
-    }
+    static const char last[] = "the last line of standard error\n";
+    (void)bad_write(STDERR_FILENO, last, sizeof last - 1);
     bad_log("standard error was full");
     bad_done(true);
-    return status;
+    return 0;
 }

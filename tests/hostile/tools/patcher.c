@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Row: two tools patch the same path concurrently.
- * Expected: patches merge in order of arrival, and a trace entry names both tools.
+/* Row: writes patches and does what it is told.
+ * Expected: they are merged in order of arrival.
  *
  * patch    the patch, an object, default {"shared":{"writer":"patcher"}}
- * role     its name on the witness socket, default "tool"
- * socket   witness; `p` writes the patch (echoed once it is in the pipe); other commands as in
+ * socket   witness "tool"; `p` writes the patch (echoed once it is in the pipe); other commands as in
  *          bad.h. Without a socket the tool writes the patch once, and `done` */
 
 #include "bad.h"
@@ -17,7 +16,7 @@ static void write_patch(const char *patch) {
 int main(void) {
     bad_begin();
     const char *const patch = bad_raw("patch", "{\"shared\":{\"writer\":\"patcher\"}}");
-    const int witness = bad_connect(bad_text("role", "tool"));
+    const int witness = bad_connect("tool");
     if (witness < 0) {
         write_patch(patch);
         bad_done(true);

@@ -119,20 +119,14 @@ def test_every_tool_is_exercised_here():
     assert [source.stem for source in SOURCES if f'"{source.stem}"' not in text] == []
 
 
-def test_split_writer_output_does_not_depend_on_the_splits(tools, witnesses):
+def test_split_writer_output_does_not_depend_on_the_splits(tools):
     tool = tools / "split_writer"
     _, whole, _ = run(tool, {"chunk": 0})
     assert [event["type"] for event in events(whole)] == ["log"] * 4 + ["state_patch", "done"]
-    for parameters in ({}, {"chunk": 7}, {"at": 70}):
+    for parameters in ({}, {"chunk": 7}):
         assert run(tool, parameters) == (0, whole, b"")
     assert run(tool, {"newline": False})[1] == whole[:-1]
     assert run(tool, {"crlf": True})[1] == whole.replace(b"\n", b"\r\n")
-    process = start(tool, {"chunk": 300, "socket": witnesses.name})
-    _, _, connection = witnesses.accept()
-    assert len(os.read(process.stdout.fileno(), 65536)) == 300
-    for _ in range(-(-len(whole) // 300) - 1):
-        assert lives(connection)
-    assert finish(process)[0] == 0
 
 
 def test_long_line_has_the_requested_size(tools):
@@ -234,14 +228,12 @@ def test_never_reads_stdin(tools, witnesses):
     assert process.wait(20) == 0
 
 
-def test_closes_stdin(tools, witnesses):
-    environment = {**os.environ, "BAD_SOCKET": witnesses.name}
+def test_closes_stdin(tools):
     process = subprocess.Popen([tools / "closes_stdin"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, env=environment)
-    _, _, connection = witnesses.accept()
+                               stdout=subprocess.PIPE)
+    assert events(process.stdout.read())[-1]["ok"] is True
     with pytest.raises(BrokenPipeError):
         os.write(process.stdin.fileno(), b"{}")
-    assert lives(connection)
     assert process.wait(20) == 0
 
 
@@ -251,7 +243,6 @@ def test_floods_stderr(tools):
     assert diagnostics.startswith(b"diagnostics line 00000000000000\n")
     assert diagnostics.endswith(b"the last line of standard error\n")
     assert len(run(tools / "floods_stderr")[2]) > 10485760
-    assert run(tools / "floods_stderr", {"binary": True, "size": 512})[2] == bytes(range(256)) * 2
 
 
 def test_ignores_sigterm(tools, witnesses):
@@ -422,10 +413,8 @@ def test_tools_exit_when_the_test_disconnects(tools, witnesses):
 
 def test_patcher(tools, witnesses, tmp_path):
     patch = {"a": {"b": [1, "}\""]}}
-    process = start(tools / "patcher",
-                    {"patch": patch, "socket": witnesses.name, "role": "left"})
-    role, _, connection = witnesses.accept()
-    assert role == "left"
+    process = start(tools / "patcher", {"patch": patch, "socket": witnesses.name})
+    _, _, connection = witnesses.accept()
     connection.sendall(b"p")
     assert connection.recv(1) == b"p"
     assert events(os.read(process.stdout.fileno(), 65536))[0]["patch"] == patch
