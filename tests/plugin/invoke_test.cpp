@@ -80,30 +80,6 @@ TEST_F(InvokeTest, NarratorInCInvokesToolsWhileItThinks) {
     EXPECT_EQ(prompt("ok").narrative, "1 completed") << "each request has its own invocations";
 }
 
-TEST_F(InvokeTest, ToolsOfOneRequestRunConcurrently) {
-    open(true);
-    // Each tool waits for the other.
-    tool("left", "touch left; while [ ! -e right ]; do :; done");
-    tool("right", "touch right; while [ ! -e left ]; do :; done");
-    EXPECT_THAT(prompt("left right").narrative,
-                AnyOf("1 completed, 2 completed", "2 completed, 1 completed"));
-}
-
-TEST_F(InvokeTest, CancelledPromptEndsInvokedTools) {
-    open(true);
-    tool("endless", "touch started; while :; do :; done");
-    std::optional<Outcome> outcome;
-    session->prompt("endless", [&](Turn turn) { outcome = turn.outcome(); });
-    while (!std::filesystem::exists(folder / "started")) {
-        engine->run_for(std::chrono::milliseconds(1));
-    }
-    session->cancel();
-    engine->run_until_idle();
-    EXPECT_EQ(outcome, Outcome::Cancelled);
-    EXPECT_EQ(recorder.one(Kind::ToolEnded).body["errorCode"].string(), "CANCELLED");
-    EXPECT_EQ(prompt("ok").narrative, "1 completed");
-}
-
 // A host's narrator with functions that the test chooses.
 class OwnInvokeTest : public InvokeTest {
 protected:

@@ -334,25 +334,6 @@ TEST_F(ProcessServiceTest, TerminateKillsAfterTheGracePeriod) {
     EXPECT_EQ(stubborn.exit->signal, static_cast<unsigned>(SIGKILL));
 }
 
-TEST_F(ProcessServiceTest, SecondTerminateWithoutGraceKillsAtOnce) {
-    Heard heard;
-    plugin::Process& process =
-        shell(heard, "trap '' TERM; echo ready; while :; do sleep 0.01; done");
-    ASSERT_TRUE(until([&] { return !heard.output.empty(); }));
-    process.terminate(3'600'000);
-    process.terminate(0);
-    ASSERT_TRUE(until([&] { return heard.exit.has_value(); }));
-    EXPECT_EQ(heard.exit->signal, static_cast<unsigned>(SIGKILL));
-}
-
-TEST_F(ProcessServiceTest, DescendantsAreGoneWhenItsExitIsReported) {
-    Heard heard;
-    shell(heard, "setsid sleep 1000 & echo $!; exit 3");
-    ASSERT_TRUE(until([&] { return heard.exit.has_value(); }));
-    EXPECT_EQ(heard.exit->status, 3);
-    EXPECT_TRUE(hostile::is_dead(first_line(heard.output)));
-}
-
 TEST_F(ProcessServiceTest, EngineIsBusyOnlyWhileItIsBeingEnded) {
     Heard heard;
     plugin::Process& process = shell(heard, "echo ready; exec sleep 1000");

@@ -295,27 +295,12 @@ TEST_F(PluginTest, HandlerGetsTheEventsItNames) {
     EXPECT_THAT(recorder.of(Kind::UiPlaceholder), IsEmpty());
 }
 
-TEST_F(PluginTest, UnhandledEventIsAPlaceholder) {
-    story("");
-    open();
-    run_path(says({ui("unheard.of", R"({"a":1})")}));
-    const Record record = recorder.one(Kind::UiPlaceholder, "t");
-    EXPECT_EQ(record.text, R"({"event":"unheard.of","payload":{"a":1}})");
-}
-
 TEST_F(PluginTest, HighestPriorityHandlerIsAskedFirst) {
     story("", {"probe", "second"});  // the plugin "second" has priority 5
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_THAT(notes(), Contains("test.second ui probe.show {} by t"));
     EXPECT_THAT(notes(), Not(Contains("test.probe ui probe.show {} by t")));
-}
-
-TEST_F(PluginTest, DeclinedEventGoesToTheNextHandler) {
-    story("decline");
-    open();
-    run_path(says({ui("probe.show")}));
-    EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U);
 }
 
 TEST_F(PluginTest, FailedHandlerIsNamedAndTheNextIsAsked) {
@@ -624,12 +609,6 @@ TEST_F(PluginTest, SilentNarratorIsCancelledAndItsLateAnswerGone) {
     EXPECT_THAT(notes(), Contains("cancelled 1 late " + std::to_string(NAR_GONE)));
 }
 
-TEST_F(PluginTest, EmptyAnswerUsesUpAGeneration) {
-    story("empty", {"probe"}, "[narrator]\nname = \"test.probe\"");
-    open();
-    EXPECT_EQ(prompt("hello").outcome, Outcome::Fallback);
-}
-
 TEST_F(PluginTest, ThrowingNarratorIsDisabledAndTheFallbackUsed) {
     story("throw_narrator", {"probe"}, "[narrator]\nname = \"test.probe\"");
     open();
@@ -833,12 +812,6 @@ TEST_F(PluginTest, ProgramNotOnThePathIsASpawnFailure) {
     EXPECT_THAT(tool["error"].string(), HasSubstr("no-such-program-anywhere"));
 }
 
-TEST_F(PluginTest, UnknownSchemeIsASpawnFailure) {
-    story("");
-    open();
-    EXPECT_THAT(run_path("nobody:x")["error"].string(), HasSubstr("no tool runner has"));
-}
-
 // ---------------------------------------------------------------- tools
 
 TEST_F(PluginTest, ToolIsCalledByItsName) {
@@ -847,15 +820,6 @@ TEST_F(PluginTest, ToolIsCalledByItsName) {
     const Json tool = run_path("probe_add", R"("input":{"a":1})");
     EXPECT_TRUE(tool["ok"].boolean()) << tool.text();
     EXPECT_THAT(notes(), Contains(HasSubstr("invoke probe_add {")));
-}
-
-TEST_F(PluginTest, InputThatViolatesTheSchemaFailsTheAttempt) {
-    story("");
-    open();
-    const Json tool = run_path("probe_add", R"("input":{"a":"one"})");
-    EXPECT_EQ(tool["errorCode"].string(), "INPUT_INVALID");
-    EXPECT_THAT(tool["error"].string(), HasSubstr("/input/a"));
-    EXPECT_THAT(notes(), Not(Contains(HasSubstr("invoke"))));
 }
 
 }  // namespace

@@ -158,12 +158,6 @@ TEST_F(ProcessTest, ReportsOutputDiagnosticsAndStatus) {
     EXPECT_EQ(pool->busy(), 0u);
 }
 
-TEST_F(ProcessTest, ReportsTerminatingSignal) {
-    const Heard heard = run(shell("kill -ABRT $$"));
-    EXPECT_TRUE(WIFSIGNALED(heard.exit.wait_status));
-    EXPECT_EQ(WTERMSIG(heard.exit.wait_status), SIGABRT);
-}
-
 TEST_F(ProcessTest, GetsArgumentsEnvironmentAndFolder) {
     Command command = shell("printf '%s|' \"$@\" \"$GREETING\" \"$(pwd)\" \"${HOME-none}\"");
     command.folder = "/usr/share";

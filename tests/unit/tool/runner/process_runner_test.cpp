@@ -81,19 +81,6 @@ std::string done(const std::string& rest) {
     return "echo '{\"version\":\"0\",\"type\":\"done\"," + rest + "}'\n";
 }
 
-TEST_F(ProcessRunnerTest, ForwardsEventsAndTakesOutcomeFromDone) {
-    const Heard heard = run(std::string(kLog) + done(R"("ok":true,"result":{"a":[1,2]})"));
-    EXPECT_THAT(heard.events,
-                ElementsAre(R"({"version":"0","type":"log","level":"info","message":"m"})",
-                            R"({"version":"0","type":"done","ok":true,"result":{"a":[1,2]}})"));
-    EXPECT_TRUE(heard.outcome.ok);
-    EXPECT_EQ(heard.outcome.code, "");
-    EXPECT_EQ(heard.outcome.error, "");
-    EXPECT_EQ(heard.outcome.result, R"({"a":[1,2]})");
-    EXPECT_EQ(heard.outcome.exit_status, 0);
-    EXPECT_GE(heard.batches, 1);
-}
-
 // The reason of a failure is the last error event, else the summary, else a default text.
 TEST_F(ProcessRunnerTest, ReportsReasonOfFailedTool) {
     const std::string error =
@@ -108,16 +95,6 @@ TEST_F(ProcessRunnerTest, ReportsReasonOfFailedTool) {
     EXPECT_EQ(silent.outcome.code, "TOOL_FAILED");
     // An error event alone is not a failure.
     EXPECT_TRUE(run(error + kDone).outcome.ok);
-}
-
-TEST_F(ProcessRunnerTest, ReportsFailedExit) {
-    EXPECT_EQ(run("exit 0").outcome.code, "MISSING_DONE");
-    EXPECT_EQ(run("exit 9").outcome.code, "EXIT_STATUS");
-    EXPECT_EQ(run(std::string(kDone) + "exit 9").outcome.code, "EXIT_STATUS");
-    const Heard killed = run(std::string(kDone) + "kill -KILL $$");
-    EXPECT_EQ(killed.outcome.code, "SIGNALED");
-    EXPECT_EQ(killed.outcome.signal, SIGKILL);
-    EXPECT_EQ(killed.outcome.exit_status, -1);
 }
 
 // A broken last line is only reported if the exit itself is not a failure.
@@ -140,24 +117,11 @@ TEST_F(ProcessRunnerTest, SaysThatTextForPeopleBelongsToStandardError) {
               "per line) belong; write messages to standard error");
 }
 
-TEST_F(ProcessRunnerTest, AcceptsLastLineWithoutNewline) {
-    const Heard heard = run("printf '{\"version\":\"0\",\"type\":\"done\",\"ok\":true}'");
-    EXPECT_TRUE(heard.outcome.ok);
-}
-
 TEST_F(ProcessRunnerTest, CountsLinesAfterDone) {
     const Heard heard = run(std::string(kDone) + kLog + "echo; echo no JSON\n" + kDone);
     EXPECT_EQ(heard.events.size(), 1u);
     EXPECT_TRUE(heard.outcome.ok);
     EXPECT_EQ(heard.outcome.lines_after_done, 3u);  // blank lines do not count
-}
-
-TEST_F(ProcessRunnerTest, TerminatesToolThatLingersAfterDone) {
-    settings.grace_ms = 100;
-    const Heard heard = run(std::string(kDone) + "exec sleep 60");
-    EXPECT_TRUE(heard.outcome.ok);
-    EXPECT_EQ(heard.outcome.warning_code, "LINGERED");
-    EXPECT_EQ(heard.outcome.signal, SIGTERM);
 }
 
 // Without a grace period the default linger time applies, so the tool has time to exit.
@@ -178,16 +142,6 @@ TEST_F(ProcessRunnerTest, AppliesLimitsOfInvocation) {
     EXPECT_TRUE(run(kLog + std::string(kDone)).outcome.ok);
     limits.line_bytes = 20;
     EXPECT_THAT(run(kLog + std::string(kDone)).outcome.error, HasSubstr("limit of 20 bytes"));
-}
-
-TEST_F(ProcessRunnerTest, TerminatesToolOnRequest) {
-    Heard heard;
-    const auto attempt = start(std::string(kLog) + "exec sleep 60", heard);
-    ASSERT_TRUE(until([&] { return !heard.events.empty(); }));
-    attempt->terminate();
-    ASSERT_TRUE(until([&] { return heard.ends > 0; }));
-    EXPECT_EQ(heard.outcome.code, "SIGNALED");
-    EXPECT_EQ(heard.outcome.signal, SIGTERM);
 }
 
 TEST_F(ProcessRunnerTest, ListenerMayDestroyAttemptInAnyCall) {
@@ -213,24 +167,6 @@ TEST_F(ProcessRunnerTest, ListenerMayDestroyAttemptInAnyCall) {
     ASSERT_TRUE(until([&] { return at_the_end.ends > 0; }));
     EXPECT_TRUE(at_the_end.outcome.ok);
     EXPECT_EQ(at_the_end.events.size(), 10u);
-}
-
-TEST_F(ProcessRunnerTest, FaultNamesLineByteRuleAndExcerpt) {
-    const Heard heard = run(std::string(kLog) + "echo\necho '{\"version\":\"0\",\"type\":7}'\n");
-    EXPECT_EQ(heard.outcome.code, "PROTOCOL_ERROR");
-    EXPECT_EQ(heard.outcome.error,
-              "line 3, byte 23: /type: \"type\" must be a string, not number [event-field-type]; "
-              "near: {\"version\":\"0\",\"type\":7}");
-}
-
-TEST_F(ProcessRunnerTest, KeepsTailOfDiagnostics) {
-    const Heard heard =
-        run("head -c 200000 /dev/zero | tr '\\0' x >&2; printf '\\303\\244end' >&2\n" +
-            std::string(kDone));
-    EXPECT_TRUE(heard.outcome.ok);
-    EXPECT_EQ(heard.outcome.diagnostics.size(), 65536u);
-    EXPECT_THAT(heard.outcome.diagnostics, testing::EndsWith("xx\xC3\xA4"
-                                                             "end"));
 }
 
 // The tail must not begin in the middle of a character.

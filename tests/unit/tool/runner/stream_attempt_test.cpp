@@ -140,13 +140,6 @@ TEST_F(StreamAttemptTest, IgnoresExitStatusOfTerminatedLingeringTool) {
         "3 is ignored");
 }
 
-TEST_F(StreamAttemptTest, ExitStatusBeforeSignalCounts) {
-    exit.wait_status = 3 << 8;
-    const Outcome outcome = end(kDone);
-    EXPECT_EQ(outcome.code, "EXIT_STATUS");
-    EXPECT_EQ(outcome.error, "the tool exited with status 3 after its done event");
-}
-
 TEST_F(StreamAttemptTest, DoneCanForbidRetry) {
     EXPECT_TRUE(end(kRefusal).may_retry);
     for (const char* value : {"true", "null", "0", "\"no\""}) {
