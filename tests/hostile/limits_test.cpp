@@ -2,6 +2,7 @@
 // Tools that consume without bound: memory, processor time, files, descriptors, events. The
 // configured limits hold, and the host is not affected.
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <csignal>

@@ -12,15 +12,13 @@
 #include <thread>
 #include <vector>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
 #include "narratoria/context.h"
-#include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/plugin.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/tools.h"
 #include "narratoria/tools.hpp"
+#include "plugin/host.hpp"
 #include "support/folders.hpp"
 
 namespace narratoria::test {
@@ -61,13 +59,11 @@ public:
     Acting(const Acting&) = delete;
     Acting& operator=(const Acting&) = delete;
 
-    template <class Functions>
-    const Functions& service(const char* id) const {
-        return *static_cast<const Functions*>(host->get_extension(host, detail::to_c(id)));
+    const nar_host_context& context() const {
+        return *service<nar_host_context>(host, NAR_HOST_CONTEXT);
     }
-    const nar_host_context& context() const { return service<nar_host_context>(NAR_HOST_CONTEXT); }
     const nar_host_invocation& invocation() const {
-        return service<nar_host_invocation>(NAR_HOST_INVOCATION);
+        return *service<nar_host_invocation>(host, NAR_HOST_INVOCATION);
     }
 
     nar_status set(uint64_t token, std::string_view key, std::string_view value,
@@ -94,8 +90,8 @@ public:
     }
     void post(std::function<void()> function) const {
         auto* kept = new std::function<void()>(std::move(function));
-        service<nar_host_post>(NAR_HOST_POST)
-            .post(
+        service<nar_host_post>(host, NAR_HOST_POST)
+            ->post(
                 host,
                 [](void* user) {
                     const std::unique_ptr<std::function<void()>> its(
@@ -117,33 +113,22 @@ private:
     nar_tool_extension functions_{};
 };
 
-class ContextTest : public ::testing::Test {
+class ContextTest : public PluginHostTest {
 protected:
     void SetUp() override { open({}, {}); }
 
     void open(std::string_view state, Limits limits) {
-        session.reset();
-        engine.reset();
+        close();
         EngineOptions options;
-        options.root = folder.path();
         options.limits = limits;
         options.jobs = 4;
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
+        open_engine(options);
         SessionOptions its;
         its.state = state;
-        session.emplace(*engine, its);
-        session->attach(std::ref(recorder));
+        open_session(its);
     }
     Acting& tool(std::string name, Acting::Act act) {
         return tools.emplace_back(*session, std::move(name), std::move(act));
-    }
-    Json run(const std::string& plan) {
-        std::optional<Json> result;
-        session->execute(plan, folder.path(),
-                         [&](Result ended) { result.emplace(ended.json().view()); });
-        engine->run_until_idle();
-        return *result;
     }
     std::string state() const { return std::string(session->state().view()); }
     std::string prompt() const { return std::string(session->format_state_for_prompt().view()); }
@@ -163,12 +148,7 @@ protected:
         return out;
     }
 
-    Folder folder;
-    std::string log;
-    Recorder recorder;
     std::deque<Acting> tools;
-    std::optional<Engine> engine;
-    std::optional<Session> session;
 };
 
 // covers: 002-context-set-state, 002-context-one-state

@@ -12,7 +12,6 @@
 
 #include <csignal>
 #include <map>
-#include <set>
 
 #include "narratoria/event_sink.h"
 #include "plugin/story_host.hpp"
@@ -20,7 +19,6 @@
 namespace narratoria::test {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

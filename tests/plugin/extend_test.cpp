@@ -9,15 +9,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
 #include "narratoria/asset_renderer.h"
-#include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
 #include "narratoria/tool.h"
 #include "narratoria/ui_handler.h"
+#include "plugin/host.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -41,8 +39,7 @@ struct OwnTool {
             auto& self = *static_cast<OwnTool*>(instance);
             EXPECT_EQ(called, &self.tool);
             self.requests.push_back(text(invocation->request));
-            const auto* answers = static_cast<const nar_host_invocation*>(
-                self.host->get_extension(self.host, detail::to_c(NAR_HOST_INVOCATION)));
+            const auto* answers = service<nar_host_invocation>(self.host, NAR_HOST_INVOCATION);
             const std::string lines = R"({"version":"0","type":"state_patch","patch":)" +
                                       self.patch + "}\n" +
                                       R"({"version":"0","type":"done","ok":true})" + "\n";
@@ -68,21 +65,11 @@ struct OwnTool {
     int released = 0;
 };
 
-class ExtendTest : public ::testing::Test {
+class ExtendTest : public PluginHostTest {
 protected:
     void SetUp() override {
-        EngineOptions options;
-        options.root = folder.path();
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
-        session.emplace(*engine);
-    }
-    Json run(const std::string& plan) {
-        std::optional<Json> result;
-        session->execute(plan, folder.path(),
-                         [&](Result ended) { result.emplace(ended.json().view()); });
-        engine->run_until_idle();
-        return *result;
+        open_engine();
+        open_session();
     }
     nar_status refusal(const char* id, const char* extension, const void* functions) {
         try {
@@ -99,17 +86,12 @@ protected:
         return tools.emplace_back(words...);
     }
 
-    Folder folder;
-    std::string log;
     std::string message;
-    std::deque<OwnTool> tools;  // declared first, so that the session can release them
-    std::optional<Engine> engine;
-    std::optional<Session> session;
+    std::deque<OwnTool> tools;
 };
 
 TEST_F(ExtendTest, WithheldVariableReachesNoTool) {
-    session.reset();
-    engine.reset();
+    close();
     // Programs get few variables of the host; those whose names begin with LC_ are among them.
     ::setenv("LC_TEST_KEY", "secret", 1);
     SetUp();
@@ -120,8 +102,7 @@ TEST_F(ExtendTest, WithheldVariableReachesNoTool) {
     EXPECT_EQ(run(plan)["toolResults"][0]["result"].string(), "secret");
     OwnTool& tool = own("any");
     tool.join(*session);
-    const auto* config = static_cast<const nar_host_config*>(
-        tool.host->get_extension(tool.host, detail::to_c(NAR_HOST_CONFIG)));
+    const auto* config = service<nar_host_config>(tool.host, NAR_HOST_CONFIG);
     EXPECT_EQ(config->withhold(tool.host, NAR_STR("")), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(config->withhold(tool.host, NAR_STR("A=B")), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(config->withhold(tool.host, NAR_STR("LC_TEST_KEY")), NAR_OK);
@@ -133,8 +114,7 @@ TEST_F(ExtendTest, DiagnosticsSurviveAHandOverToAProcess) {
     tool.functions.invoke = [](void* instance, uint64_t token, const nar_tool*,
                                const nar_invocation*) {
         const auto& self = *static_cast<OwnTool*>(instance);
-        const auto* answers = static_cast<const nar_host_invocation*>(
-            self.host->get_extension(self.host, detail::to_c(NAR_HOST_INVOCATION)));
+        const auto* answers = service<nar_host_invocation>(self.host, NAR_HOST_INVOCATION);
         EXPECT_EQ(answers->diagnostics(self.host, token, detail::to_c("from the tool; ")), NAR_OK);
         const nar_str arguments[] = {detail::to_c("sh"), detail::to_c("-c"),
                                      detail::to_c(R"(echo from its process >&2
@@ -169,8 +149,7 @@ protected:
     void open(uint32_t try_ms = 0) {
         Times times;
         times.try_ms = try_ms;
-        session.emplace(*engine, SessionOptions{.times = times});
-        session->attach(std::ref(recorder));
+        open_session({.times = times});
         join(second, "second");
         join(first, "first");  // the latest extension is called first
         first.answer = NAR_PENDING;
@@ -194,8 +173,7 @@ protected:
         screen.host = session->extend(id, NAR_EXTENSION_ASSET_RENDERER, &screen.functions, &screen);
     }
     nar_status rendered(Screen& screen, nar_status status) {
-        const auto* renders = static_cast<const nar_host_render*>(
-            screen.host->get_extension(screen.host, detail::to_c(NAR_HOST_RENDER)));
+        const auto* renders = service<nar_host_render>(screen.host, NAR_HOST_RENDER);
         return renders->rendered(screen.host, screen.asked.back(), status);
     }
     void draw() {
@@ -208,7 +186,6 @@ protected:
     size_t placeholders() const { return recorder.of(Kind::AssetPlaceholder).size(); }
 
     Screen first, second;
-    Recorder recorder;
 };
 
 TEST_F(LateRenderer, MayShowTheAssetAfterThePlan) {
@@ -251,8 +228,7 @@ TEST_F(ExtendTest, HostKnowsItsSession) {
 TEST_F(ExtendTest, ThrowingWriteFunctionDisablesThePlugin) {
     OwnTool& tool = own("weather");
     tool.join(*session);
-    const auto* state = static_cast<const nar_host_state*>(
-        tool.host->get_extension(tool.host, detail::to_c(NAR_HOST_STATE)));
+    const auto* state = service<nar_host_state>(tool.host, NAR_HOST_STATE);
     const nar_write_fn thrower = [](void*, nar_str) -> nar_status {
         throw std::runtime_error("no ink");
     };
@@ -274,8 +250,7 @@ TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
     functions.event = [](void* instance, const nar_event*) {
         auto& self = *static_cast<Parrot*>(instance);
         if (++self.prompts > 50) return;
-        const auto* prompts = static_cast<const nar_host_prompt*>(
-            self.host->get_extension(self.host, detail::to_c(NAR_HOST_PROMPT)));
+        const auto* prompts = service<nar_host_prompt>(self.host, NAR_HOST_PROMPT);
         prompts->submit(self.host, detail::to_c("polly"), nullptr);
     };
     Narrator narrator{.id = "echo",
@@ -411,8 +386,7 @@ TEST_F(ExtendTest, NarratorGetsOnlyRunnableTools) {
     functions.generate = [](void* instance, const nar_narrator_request* request) {
         auto& self = *static_cast<Asked*>(instance);
         self.tools = Json(detail::to_view(request->json))["tools"].text();
-        const auto* answers = static_cast<const nar_host_narrator*>(
-            self.host->get_extension(self.host, detail::to_c(NAR_EXTENSION_NARRATOR)));
+        const auto* answers = service<nar_host_narrator>(self.host, NAR_EXTENSION_NARRATOR);
         answers->reply(self.host, request->token, detail::to_c(R"({"requestId":"p","tools":[]})"));
     };
     asked.host = session->extend("teller", NAR_EXTENSION_NARRATOR, &functions, &asked);
@@ -476,8 +450,7 @@ TEST_F(ExtendTest, NarratorIsReplacedFromTheNextPrompt) {
     functions.generate = [](void* instance, const nar_narrator_request* request) {
         auto& self = *static_cast<Asked*>(instance);
         ++self.questions;
-        const auto* answers = static_cast<const nar_host_narrator*>(
-            self.host->get_extension(self.host, detail::to_c(NAR_EXTENSION_NARRATOR)));
+        const auto* answers = service<nar_host_narrator>(self.host, NAR_EXTENSION_NARRATOR);
         answers->reply(self.host, request->token,
                        detail::to_c(R"({"requestId":"p","narrative":"It rains.","tools":[]})"));
     };
@@ -509,8 +482,7 @@ TEST_F(ExtendTest, EndlesslyPatchingSinkIsNamedInTheLog) {
     functions.kinds = narratoria::kinds(Kind::StatePatched);
     functions.event = [](void* instance, const nar_event*) {
         const nar_host* its = *static_cast<const nar_host**>(instance);
-        const auto* state = static_cast<const nar_host_state*>(
-            its->get_extension(its, detail::to_c(NAR_HOST_STATE)));
+        const auto* state = service<nar_host_state>(its, NAR_HOST_STATE);
         state->patch(its, detail::to_c(R"({"again":true})"));
     };
     host = session->extend("echo", NAR_EXTENSION_EVENT_SINK, &functions, &host);
@@ -528,8 +500,7 @@ struct Publisher {
         host = session.extend(id, NAR_EXTENSION_EVENT_SINK, &functions, this);
     }
     nar_status publish(std::string_view name, std::string_view value) const {
-        const auto* config = static_cast<const nar_host_config*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_CONFIG)));
+        const auto* config = service<nar_host_config>(host, NAR_HOST_CONFIG);
         return config->publish(host, detail::to_c(name), detail::to_c(value));
     }
 
@@ -620,12 +591,9 @@ TEST_F(ExtendTest, SlowHostExtensionIsNotReported) {
 
 TEST_F(ExtendTest, ExtendIsRefusedWithinACallback) {
     std::string refused;
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
-    functions.event = [](void*, const nar_event*) {};
     session->attach([&](Event) {
         try {
-            session->extend("test", NAR_EXTENSION_EVENT_SINK, &functions, nullptr);
+            session->extend("test", NAR_EXTENSION_EVENT_SINK, idle_sink(), nullptr);
         } catch (const Error& error) {
             refused = error.code();
         }

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 
 #include "plugin/story_host.hpp"
 #include "support/folders.hpp"
@@ -14,7 +13,6 @@
 namespace narratoria::test {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;

@@ -10,20 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "narratoria/engine.hpp"
-#include "narratoria/event_sink.h"
 #include "narratoria/host_http.h"
 #include "narratoria/plugins.h"
+#include "plugin/host.hpp"
 #include "support/http_server.hpp"
 
-namespace narratoria {
+namespace narratoria::test {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class HttpServiceTest : public ::testing::Test {
+class HttpServiceTest : public PluginHostTest {
 protected:
     // What a request told.
     struct Seen {
@@ -37,15 +36,10 @@ protected:
     };
 
     void SetUp() override {
-        EngineOptions options;
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
-        session.emplace(*engine);
-        sink.size = sizeof sink;
-        sink.event = [](void*, const nar_event*) {};
-        host = session->extend("test", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
-        http = static_cast<const nar_host_http*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_HTTP)));
+        open_engine();
+        open_session();
+        host = session->extend("test", NAR_EXTENSION_EVENT_SINK, idle_sink(), nullptr);
+        http = service<nar_host_http>(host, NAR_HOST_HTTP);
     }
     nar_status start(const std::string& path, Seen& seen, nar_http_request request = {}) {
         const std::string where = server.url(path);
@@ -74,23 +68,11 @@ protected:
         failure = {sizeof failure, "", ""};
         return http->start(host, &request, &events, &seen, &number, &failure);
     }
-    bool until(const std::function<bool()>& holds) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!holds()) {
-            if (std::chrono::steady_clock::now() >= deadline) return false;
-            engine->run_for(std::chrono::milliseconds(1));
-        }
-        return true;
-    }
     bool ends(const Seen& seen) {
         return until([&] { return seen.code.has_value(); });
     }
 
-    test::HttpServer server;
-    std::string log;
-    std::optional<Engine> engine;
-    std::optional<Session> session;
-    nar_event_sink_extension sink{};
+    HttpServer server;
     const nar_host* host = nullptr;
     const nar_host_http* http = nullptr;
     uint64_t number = 0;
@@ -241,4 +223,4 @@ TEST_F(HttpServiceTest, DoesNotKeepTheEngineRunning) {
 }
 
 }  // namespace
-}  // namespace narratoria
+}  // namespace narratoria::test

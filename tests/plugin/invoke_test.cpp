@@ -7,26 +7,17 @@
 #include <filesystem>
 #include <thread>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
-#include "narratoria/event_sink.h"
+#include "plugin/host.hpp"
 #include "support/folders.hpp"
 
 namespace narratoria::test {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
-class InvokeTest : public ::testing::Test {
+class InvokeTest : public PluginHostTest {
 protected:
-    struct Told {
-        Outcome outcome;
-        std::string narrative;
-    };
-
     void open(bool with_thinker) {
         folder.write("story.toml",
                      std::string("title = \"Thinking\"\n") +
@@ -36,35 +27,12 @@ protected:
                                         folder / "plugins/thinker.so");
         tool("ok", "");
         tool("bad", "exit 3");
-        EngineOptions engine_options;
-        engine_options.root = folder.path();
-        engine_options.jobs = 2;
-        engine_options.log = [this](const LogLine& line) {
-            log += std::string(line.message) + "\n";
-        };
-        engine.emplace(engine_options);
-        SessionOptions options;
-        options.story = folder.path();
-        session.emplace(*engine, options);
-        session->attach(std::ref(recorder));
+        open_engine();
+        open_session({.story = folder.path()});
     }
     void tool(const std::string& name, const std::string& command) {
         folder.tool("tools/" + name, command + "\nprintf '%s\\n' '" + kDone + "'");
     }
-    Told prompt(const std::string& text) {
-        std::optional<Told> told;
-        session->prompt(text, [&](Turn turn) {
-            told = Told{turn.outcome(), std::string(turn.narrative())};
-        });
-        engine->run_until_idle();
-        return *told;
-    }
-
-    Folder folder;
-    std::string log;
-    Recorder recorder;
-    std::optional<Engine> engine;
-    std::optional<Session> session;
 };
 
 TEST_F(InvokeTest, NarratorInCInvokesToolsWhileItThinks) {
@@ -92,12 +60,8 @@ protected:
             static_cast<OwnInvokeTest*>(instance)->generate(request->token);
         };
         host = session->extend("own", NAR_EXTENSION_NARRATOR, &functions, this);
-        answers = service<nar_host_narrator>(NAR_EXTENSION_NARRATOR);
-        tools = service<nar_host_invoke>(NAR_HOST_INVOKE);
-    }
-    template <typename Functions>
-    const Functions* service(const char* id) const {
-        return static_cast<const Functions*>(host->get_extension(host, detail::to_c(id)));
+        answers = service<nar_host_narrator>(host, NAR_EXTENSION_NARRATOR);
+        tools = service<nar_host_invoke>(host, NAR_HOST_INVOKE);
     }
     nar_status invoke(uint64_t token, std::string_view invocation) {
         failure = {sizeof failure, "", ""};
@@ -146,10 +110,8 @@ TEST_F(OwnInvokeTest, RefusedInvocationSaysWhy) {
 TEST_F(OwnInvokeTest, OnlyTheNarratorMayInvoke) {
     uint64_t asked = 0;
     join([&](uint64_t token) { asked = token; });
-    nar_event_sink_extension sink{};
-    sink.size = sizeof sink;
-    sink.event = [](void*, const nar_event*) {};
-    const nar_host* other = session->extend("other", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
+    const nar_host* other =
+        session->extend("other", NAR_EXTENSION_EVENT_SINK, idle_sink(), nullptr);
     session->prompt("go", [](Turn) {});
     engine->run_for(std::chrono::microseconds(0));
     std::swap(host, other);

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 
 #include "plugin/story_host.hpp"
 #include "support/leftovers.hpp"

@@ -5,22 +5,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "narratoria/engine.hpp"
-#include "narratoria/event_sink.h"
 #include "narratoria/host_loop.h"
-#include "narratoria/session.hpp"
+#include "plugin/host.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -40,44 +35,27 @@ void take(void* user, uint32_t events) {
     if (ready.on_call) ready.on_call();
 }
 
-class PollTest : public ::testing::Test {
+class PollTest : public PluginHostTest {
 protected:
     void SetUp() override {
-        engine.emplace();
-        session.emplace(*engine);
-        sink.size = sizeof sink;
-        sink.event = [](void*, const nar_event*) {};
-        host = session->extend("test", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
-        poll = static_cast<const nar_host_poll*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_POLL)));
+        open_engine();
+        open_session();
+        host = session->extend("test", NAR_EXTENSION_EVENT_SINK, idle_sink(), nullptr);
+        poll = service<nar_host_poll>(host, NAR_HOST_POLL);
         ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     }
     void TearDown() override {
-        session.reset();
-        engine.reset();
+        close();
         ::close(pair[0]);
         if (pair[1] >= 0) ::close(pair[1]);
     }
 
-    const nar_host_timer* timer() const {
-        return static_cast<const nar_host_timer*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_TIMER)));
-    }
+    const nar_host_timer* timer() const { return service<nar_host_timer>(host, NAR_HOST_TIMER); }
     nar_status watch(uint32_t events, Ready& ready) {
         return poll->start(host, pair[0], events, take, &ready, &number);
     }
     void run(int rounds = 3) {
         for (int i = 0; i < rounds; ++i) engine->run_for(std::chrono::microseconds(0));
-    }
-    bool until(const std::function<bool()>& condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() >= deadline) return false;
-            pollfd ready{engine->descriptor(), POLLIN, 0};
-            ::poll(&ready, 1, 20);
-            engine->run_for(std::chrono::microseconds(0));
-        }
-        return true;
     }
     void fill() {
         const std::string bytes(65536, 'x');
@@ -90,9 +68,6 @@ protected:
         }
     }
 
-    std::optional<Engine> engine;
-    std::optional<Session> session;
-    nar_event_sink_extension sink{};
     const nar_host* host = nullptr;
     const nar_host_poll* poll = nullptr;
     uint64_t number = 0;

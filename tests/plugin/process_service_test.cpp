@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
-#include "narratoria/event_sink.h"
 #include "narratoria/plugin_process.hpp"
+#include "plugin/host.hpp"
 #include "support/leftovers.hpp"
 
 namespace narratoria::test {
@@ -39,7 +36,7 @@ struct Heard {
     std::optional<plugin::ProcessExit> exit;
 };
 
-class ProcessServiceTest : public ::testing::Test {
+class ProcessServiceTest : public PluginHostTest {
 protected:
     void SetUp() override { open(); }
     void TearDown() override {
@@ -49,14 +46,10 @@ protected:
     }
 
     void open(EngineOptions options = {}) {
-        options.root = folder.path();
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
-        session.emplace(*engine);
-        sink.size = sizeof sink;
-        sink.event = [](void*, const nar_event*) {};
-        const nar_host* raw =
-            session->extend("test", NAR_EXTENSION_EVENT_SINK, &sink, this, [](void* instance) {
+        open_engine(options);
+        open_session();
+        const nar_host* raw = session->extend(
+            "test", NAR_EXTENSION_EVENT_SINK, idle_sink(), this, [](void* instance) {
                 auto& self = *static_cast<ProcessServiceTest*>(instance);
                 self.core->close();
                 self.core->end();
@@ -64,23 +57,6 @@ protected:
         core = std::make_shared<plugin::detail::Core>(raw);
         core->activate();
         host.emplace(core);
-    }
-    void close() {
-        session.reset();
-        engine.reset();
-    }
-
-    // Drives the engine until `condition` holds; false after a timeout.
-    bool until(const std::function<bool()>& condition) {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
-        for (;;) {
-            engine->run_for(std::chrono::microseconds(0));
-            if (condition()) return true;
-            if (std::chrono::steady_clock::now() >= deadline) return false;
-            const auto next = engine->timeout().value_or(std::chrono::milliseconds(20));
-            pollfd ready{engine->descriptor(), POLLIN, 0};
-            ::poll(&ready, 1, static_cast<int>(std::clamp<int64_t>(next.count(), 0, 20)));
-        }
     }
     static bool wait_until(const std::function<bool()>& condition) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(40);
@@ -116,12 +92,7 @@ protected:
         }
     }
 
-    Folder folder;
-    std::string log;
     std::string message;
-    nar_event_sink_extension sink{};
-    std::optional<Engine> engine;
-    std::optional<Session> session;
     std::shared_ptr<plugin::detail::Core> core;
     std::optional<plugin::Host> host;
     std::vector<std::unique_ptr<plugin::Process>> processes;
@@ -403,8 +374,7 @@ TEST_F(ProcessServiceTest, KilledHostLeavesNoProcess) {
 // ---------------------------------------------------------------- violations
 
 TEST_F(ProcessServiceTest, DisabledPluginsProcessesAreKilled) {
-    const auto* functions = static_cast<const nar_host_process*>(
-        host->raw()->get_extension(host->raw(), detail::to_c(NAR_HOST_PROCESS)));
+    const auto* functions = service<nar_host_process>(host->raw(), NAR_HOST_PROCESS);
     nar_process_events events{};
     events.size = sizeof events;
     events.on_output = [](void* user, uint64_t, nar_str bytes) {
@@ -430,8 +400,7 @@ TEST_F(ProcessServiceTest, DisabledPluginsProcessesAreKilled) {
 }
 
 TEST_F(ProcessServiceTest, UnknownHandleIsGone) {
-    const auto* functions = static_cast<const nar_host_process*>(
-        host->raw()->get_extension(host->raw(), detail::to_c(NAR_HOST_PROCESS)));
+    const auto* functions = service<nar_host_process>(host->raw(), NAR_HOST_PROCESS);
     EXPECT_EQ(functions->write(host->raw(), 99, NAR_STR("x")), NAR_GONE);
     EXPECT_EQ(functions->close_input(host->raw(), 99), NAR_GONE);
     EXPECT_EQ(functions->terminate(host->raw(), 99, 0), NAR_GONE);

@@ -15,10 +15,10 @@
 #include <regex>
 #include <thread>
 
-#include "conformance/stage.hpp"
 #include "narratoria/context.h"
 #include "narratoria/tool.h"
 #include "narratoria/tools.hpp"
+#include "plugin/host.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -51,8 +51,7 @@ public:
             self.answers_->ended(self.host, token, nullptr);
         };
         host = session.extend("answering", NAR_EXTENSION_TOOL, &functions_, this);
-        answers_ = static_cast<const nar_host_invocation*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_INVOCATION)));
+        answers_ = service<nar_host_invocation>(host, NAR_HOST_INVOCATION);
     }
     Answering(const Answering&) = delete;
     Answering& operator=(const Answering&) = delete;
@@ -228,8 +227,7 @@ TEST_P(EarlyEnds, MayAlternateWithOthers) {
 TEST(OrdinaryTools, MayWriteTheStateBeforeTheyEndWithinTheirStart) {
     const auto write = [](const nar_host_invocation& answers, const nar_host* host,
                           uint64_t token) {
-        const auto* const context = static_cast<const nar_host_context*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_CONTEXT)));
+        const auto* const context = service<nar_host_context>(host, NAR_HOST_CONTEXT);
         EXPECT_EQ(
             context->set_state(host, token, detail::to_c("a"), detail::to_c("1"), nullptr, nullptr),
             NAR_OK);
@@ -296,8 +294,7 @@ TEST(SynchronousTools, CannotHandOverOrWriteTheState) {
                 const nar_str program = detail::to_c("/bin/true");
                 const nar_command command{sizeof(nar_command), 0, &program, 1};
                 EXPECT_EQ(answers.run(host, token, &command), NAR_INVALID_ARGUMENT);
-                const auto* const context = static_cast<const nar_host_context*>(
-                    host->get_extension(host, detail::to_c(NAR_HOST_CONTEXT)));
+                const auto* const context = service<nar_host_context>(host, NAR_HOST_CONTEXT);
                 nar_failure failure{};
                 failure.size = sizeof failure;
                 EXPECT_EQ(context->set_state(host, token, detail::to_c("a"), detail::to_c("1"),

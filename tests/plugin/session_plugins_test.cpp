@@ -8,11 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <sstream>
-#include <thread>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
+#include "plugin/host.hpp"
 #include "support/folders.hpp"
 
 namespace narratoria::test {
@@ -30,7 +27,7 @@ std::string library(const std::string& name) {
 }
 
 // A story with libraries in plugins/, and a session of it.
-class PluginTest : public ::testing::Test {
+class PluginTest : public PluginHostTest {
 protected:
     // Settings for test.probe, which writes its notes to the file "notes".
     void story(const std::string& words, const std::vector<std::string>& libraries = {"probe"},
@@ -52,30 +49,9 @@ protected:
     }
 
     void open(SessionOptions options = {}) {
-        EngineOptions engine_options;
-        engine_options.root = folder.path();
-        engine_options.log = [this](const LogLine& line) {
-            log += std::string(line.message) + "\n";
-        };
-        engine.emplace(engine_options);
+        open_engine();
         options.story = folder.path();
-        session.emplace(*engine, options);
-        recorder_number = session->attach(std::ref(recorder));
-    }
-    void close() {
-        session.reset();
-        engine.reset();
-    }
-
-    Json run(const std::string& plan) {
-        std::optional<Json> result;
-        session->execute(plan, folder.path(),
-                         [&](Result ended) { result.emplace(ended.json().view()); });
-        engine->run_until_idle();
-        return *result;
-    }
-    Json run_path(const std::string& path, std::string_view members = {}) {
-        return tool_of(run(plan_of({entry("t", path, members)})), "t");
+        open_session(options);
     }
     // A tool that prints `events`.
     std::string says(const std::vector<std::string>& events) {
@@ -88,26 +64,7 @@ protected:
         return event("ui_event", "\"event\":\"" + name + "\"" +
                                      (payload.empty() ? "" : ",\"payload\":" + payload));
     }
-    struct Told {
-        Outcome outcome;
-        std::string narrative;
-        uint32_t generations;
-    };
-    Told prompt(const std::string& text) {
-        std::optional<Told> told;
-        session->prompt(text, [&](Turn turn) {
-            told = Told{turn.outcome(), std::string(turn.narrative()), turn.generations()};
-        });
-        engine->run_until_idle();
-        return *told;
-    }
-
-    std::vector<std::string> notes() const {
-        std::vector<std::string> lines;
-        std::istringstream in(folder.read("notes"));
-        for (std::string line; std::getline(in, line);) lines.push_back(line);
-        return lines;
-    }
+    std::vector<std::string> notes() const { return lines_of(folder.read("notes")); }
     Json plugin(const std::string& id) const {
         const Json all(session->plugins().view());
         for (const Json& each : all.elements()) {
@@ -115,13 +72,6 @@ protected:
         }
         throw std::out_of_range("no plugin " + id + " in " + all.text());
     }
-
-    Folder folder;
-    std::string log;
-    std::optional<Engine> engine;
-    Recorder recorder;
-    uint64_t recorder_number = 0;
-    std::optional<Session> session;
 };
 
 // ---------------------------------------------------------------- loading
@@ -352,24 +302,14 @@ TEST_F(PluginTest, PostedFunctionRunsOnTheEngineThread) {
     story("post");
     open();
     run_path(says({ui("probe.show")}));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
-    while (std::chrono::steady_clock::now() < deadline &&
-           folder.read("notes").find("posted 1") == std::string::npos) {
-        engine->run_for(std::chrono::microseconds(0));
-    }
-    EXPECT_THAT(notes(), Contains("posted 1"));
+    EXPECT_TRUE(until([&] { return folder.read("notes").find("posted 1") != std::string::npos; }));
 }
 
 TEST_F(PluginTest, TimerCallsBackOnce) {
     story("timer");
     open();
     run_path(says({ui("probe.show")}));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(300);
-    while (std::chrono::steady_clock::now() < deadline &&
-           folder.read("notes").find("timer") == std::string::npos) {
-        engine->run_for(std::chrono::microseconds(0));
-    }
-    EXPECT_THAT(notes(), Contains("timer"));
+    EXPECT_TRUE(until([&] { return folder.read("notes").find("timer") != std::string::npos; }));
 }
 
 TEST_F(PluginTest, ThrowingPostDisablesThePluginAndDropsItsPosts) {
@@ -780,9 +720,8 @@ TEST_F(PluginTest, RunnerIsCancelledWithItsSession) {
     story("");
     open();
     session->execute(plan_of({entry("t", "probe:wait")}), folder.path());
-    while (folder.read("notes").find("start probe:wait") == std::string::npos) {
-        engine->run_for(std::chrono::microseconds(0));
-    }
+    ASSERT_TRUE(
+        until([&] { return folder.read("notes").find("start probe:wait") != std::string::npos; }));
     close();
     EXPECT_THAT(notes(), Contains("cancel 1"));
 }

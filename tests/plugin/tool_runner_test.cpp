@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
 #include "narratoria/tool_runner.h"
+#include "plugin/host.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -21,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 // A runner of the tools "far:…" that does what the test tells it.
-class ToolRunnerTest : public ::testing::Test {
+class ToolRunnerTest : public PluginHostTest {
 protected:
     ToolRunnerTest() {
         functions.size = sizeof functions;
@@ -36,28 +35,16 @@ protected:
         };
     }
     void open(uint32_t jobs = 1) {
-        EngineOptions options;
-        options.root = folder.path();
-        options.jobs = jobs;
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
-        session.emplace(*engine);
+        open_engine({.jobs = jobs});
+        open_session();
         host = session->extend("far", NAR_EXTENSION_TOOL_RUNNER, &functions, this);
-        invocations = static_cast<const nar_host_invocation*>(
-            host->get_extension(host, detail::to_c(NAR_HOST_INVOCATION)));
+        invocations = service<nar_host_invocation>(host, NAR_HOST_INVOCATION);
     }
     void run(const std::string& plan) {
         session->execute(plan, folder.path(),
                          [&](Result ended) { result.emplace(ended.json().view()); });
     }
-    template <typename Condition>
-    void drive_until(Condition condition) {
-        const auto deadline = Clock::now() + std::chrono::seconds(60);
-        while (!condition()) {
-            ASSERT_LT(Clock::now(), deadline);
-            engine->run_for(std::chrono::milliseconds(1));
-        }
-    }
+    void drive_until(const std::function<bool()>& condition) { ASSERT_TRUE(until(condition)); }
     void end(uint64_t token, std::string_view details = {}) {
         const std::string line = kDone + "\n";
         nar_invocation_end how{};
@@ -73,11 +60,7 @@ public:
     const nar_str scheme = NAR_STR_INIT("far");
     nar_tool_runner_extension functions{};
     std::vector<uint64_t> tokens;
-    Folder folder;
-    std::string log;
     std::optional<Json> result;
-    std::optional<Engine> engine;
-    std::optional<Session> session;
     const nar_host* host = nullptr;
     const nar_host_invocation* invocations = nullptr;
 };

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,12 +11,11 @@
 #include <string>
 #include <thread>
 
-#include "conformance/folder.hpp"
-#include "conformance/stage.hpp"
 #include "narratoria/host_loop.h"
 #include "narratoria/host_session.h"
 #include "narratoria/tool.h"
 #include "narratoria/tools.hpp"
+#include "plugin/host.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -40,34 +38,19 @@ private:
 };
 
 // An engine and a story with the executable file "sexton" in its tools folder.
-class ToolsTest : public ::testing::Test {
+class ToolsTest : public PluginHostTest {
 protected:
     void SetUp() override {
         folder.write("story.toml", "title = \"Tools\"\n");
         folder.says("tools/sexton", {kDone});
-        EngineOptions options;
-        options.root = folder.path();
-        options.log = [this](const LogLine& line) { log += std::string(line.message) + "\n"; };
-        engine.emplace(options);
+        open_engine();
         open();
     }
     void open() {
-        SessionOptions options;
-        const std::string story = folder.path();
-        options.story = story;
-        session.reset();
-        session.emplace(*engine, options);
-        session->attach(std::ref(recorder));
-    }
-    Json run(const std::string& plan) {
-        std::optional<Json> result;
-        session->execute(plan, folder.path(),
-                         [&](Result ended) { result.emplace(ended.json().view()); });
-        engine->run_until_idle();
-        return result.value();
+        open_session({.story = folder.path()});
     }
     Json call(const std::string& name, std::string_view members = {}) {
-        return tool_of(run(plan_of({entry("t", name, members)})), "t");
+        return run_path(name, members);
     }
     template <class Call>
     static Error refusal(Call&& call) {
@@ -84,12 +67,6 @@ protected:
                 its.result(result);
             });
     }
-
-    Folder folder;
-    std::string log;
-    std::optional<Engine> engine;
-    Recorder recorder;
-    std::optional<Session> session;
 };
 
 // covers: 002-registry-register, 002-function-result
@@ -531,8 +508,7 @@ TEST_F(ToolsTest, ThrowingPostDisablesNoTool) {
     given.tool = &tool;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &host, nullptr), NAR_OK);
-    const auto* posts =
-        static_cast<const nar_host_post*>(host->get_extension(host, detail::to_c(NAR_HOST_POST)));
+    const auto* posts = service<nar_host_post>(host, NAR_HOST_POST);
     ASSERT_EQ(posts->post(
                   host, [](void*) { throw std::runtime_error("a lost coin"); }, nullptr, nullptr),
               NAR_OK);
@@ -747,11 +723,9 @@ TEST_F(ToolsTest, FunctionSetsTheSessionsState) {
     given.invoke = [](void* user, uint64_t token, const nar_tool* called, const nar_invocation*) {
         EXPECT_EQ(detail::to_view(called->name), "lamp");
         const nar_host* const its = *static_cast<const nar_host**>(user);
-        const auto* state = static_cast<const nar_host_state*>(
-            its->get_extension(its, detail::to_c(NAR_HOST_STATE)));
+        const auto* state = service<nar_host_state>(its, NAR_HOST_STATE);
         EXPECT_EQ(state->patch(its, detail::to_c(R"({"lamp":"lit"})")), NAR_OK);
-        const auto* answers = static_cast<const nar_host_invocation*>(
-            its->get_extension(its, detail::to_c(NAR_HOST_INVOCATION)));
+        const auto* answers = service<nar_host_invocation>(its, NAR_HOST_INVOCATION);
         const std::string done = kDone + "\n";
         nar_invocation_end end{};
         end.size = sizeof end;

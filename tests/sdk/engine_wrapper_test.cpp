@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -438,6 +438,12 @@ void ask(const Loaded<Telling>& loaded, std::uint64_t token,
         .generate(loaded.instance(), &request);
     Telling::act = nullptr;
 }
+// Asks, and returns the reply that is left open.
+plugin::Reply kept_ask(const Loaded<Telling>& loaded, std::uint64_t token) {
+    std::optional<plugin::Reply> kept;
+    ask(loaded, token, [&](auto, plugin::Reply reply) { kept = std::move(reply); });
+    return *std::move(kept);
+}
 void cancel(const Loaded<Telling>& loaded, std::uint64_t token) {
     loaded.extension<nar_narrator_extension>(NAR_EXTENSION_NARRATOR)
         .cancel(loaded.instance(), token);
@@ -472,12 +478,9 @@ TEST(PluginNarrator, TellsItsNarrativeInPiecesUntilItAnswers) {
 TEST(PluginNarrator, AnswersLaterFromAnotherThread) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
-    std::unique_ptr<plugin::Reply> kept;
-    ask(loaded, 1, [&](auto, plugin::Reply reply) {
-        kept = std::make_unique<plugin::Reply>(std::move(reply));
-    });
+    plugin::Reply kept = kept_ask(loaded, 1);
     EXPECT_THAT(host.plans, IsEmpty());
-    std::thread([reply = *std::exchange(kept, nullptr)] { reply.plan("[1]"); }).join();
+    std::thread([reply = std::move(kept)] { reply.plan("[1]"); }).join();
     EXPECT_EQ("[1]", host.plans[1]);
 }
 
@@ -621,10 +624,7 @@ TEST(PluginNarrator, DestroyedReplyFailsTheRequest) {
 TEST(PluginNarrator, CancelledReplyIsInert) {
     FakeHost host;
     const Loaded<Telling> loaded(host);
-    std::unique_ptr<plugin::Reply> kept;
-    ask(loaded, 8, [&](auto, plugin::Reply reply) {
-        kept = std::make_unique<plugin::Reply>(std::move(reply));
-    });
+    std::optional<plugin::Reply> kept = kept_ask(loaded, 8);
     cancel(loaded, 8);
     host.dead.insert(8);
     EXPECT_THAT(Telling::cancelled, ElementsAre(8u));
@@ -643,13 +643,11 @@ TEST(PluginNarrator, CancelAfterAnAnswerIsHarmless) {
 }
 
 TEST(PluginNarrator, LateReplyAfterTheInstanceHasEndedDoesNothing) {
-    std::unique_ptr<plugin::Reply> kept;
+    std::optional<plugin::Reply> kept;
     {
         FakeHost host;
         Loaded<Telling> loaded(host);
-        ask(loaded, 1, [&](auto, plugin::Reply reply) {
-            kept = std::make_unique<plugin::Reply>(std::move(reply));
-        });
+        kept = kept_ask(loaded, 1);
         loaded.end();
         EXPECT_FALSE(kept->is_wanted());
         EXPECT_FALSE(kept->plan("{}"));
@@ -713,6 +711,12 @@ protected:
         const nar_status status = runner().start(loaded.instance(), token, &invocation, &failure);
         Running::act = nullptr;
         return status;
+    }
+    // Starts a tool, and returns its handle.
+    plugin::Invocation kept_start(std::uint64_t token) {
+        std::optional<plugin::Invocation> kept;
+        start(token, [&](const auto&, plugin::Invocation one) { kept = std::move(one); });
+        return *std::move(kept);
     }
     void invoke(std::uint64_t token, Running::Act act) {
         Running::act = std::move(act);
@@ -828,9 +832,9 @@ TEST_F(InvocationTest, ThrowingRunnerHasNotStarted) {
 }
 
 TEST_F(InvocationTest, HandleOfAThrowingRunnerIsInert) {
-    std::unique_ptr<plugin::Invocation> kept;
+    std::optional<plugin::Invocation> kept;
     start(1, [&](const auto&, plugin::Invocation one) {
-        kept = std::make_unique<plugin::Invocation>(std::move(one));
+        kept = std::move(one);
         throw std::runtime_error("no");
     });
     EXPECT_FALSE(kept->event("{}"));
@@ -880,23 +884,17 @@ TEST_F(InvocationTest, DestroyedInvocationFails) {
 }
 
 TEST_F(InvocationTest, CancelledInvocationMayStillReportItsEnd) {
-    std::unique_ptr<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) {
-        kept = std::make_unique<plugin::Invocation>(std::move(one));
-    });
+    std::optional<plugin::Invocation> kept = kept_start(6);
     EXPECT_FALSE(kept->is_cancelled());
     runner().cancel(loaded.instance(), 6);
     EXPECT_TRUE(kept->is_cancelled());
     EXPECT_TRUE(kept->event("{}"));
-    std::thread([one = *std::exchange(kept, nullptr)] { one.ended(); }).join();
+    std::thread([one = *std::exchange(kept, std::nullopt)] { one.ended(); }).join();
     EXPECT_EQ(1u, host.ended.count(6));
 }
 
 TEST_F(InvocationTest, AbandonedInvocationReturnsFalse) {
-    std::unique_ptr<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) {
-        kept = std::make_unique<plugin::Invocation>(std::move(one));
-    });
+    std::optional<plugin::Invocation> kept = kept_start(6);
     host.dead.insert(6);
     EXPECT_FALSE(kept->event("{}"));
     EXPECT_FALSE(kept->ended());
@@ -905,10 +903,7 @@ TEST_F(InvocationTest, AbandonedInvocationReturnsFalse) {
 }
 
 TEST_F(InvocationTest, LateHandleAfterTheInstanceHasEndedDoesNothing) {
-    std::unique_ptr<plugin::Invocation> kept;
-    start(6, [&](const auto&, plugin::Invocation one) {
-        kept = std::make_unique<plugin::Invocation>(std::move(one));
-    });
+    std::optional<plugin::Invocation> kept = kept_start(6);
     loaded.end();
     EXPECT_TRUE(kept->is_cancelled());
     EXPECT_FALSE(kept->done(true));

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <functional>
 #include <thread>

@@ -3,13 +3,11 @@
 // A writer outside of an invocation that holds the tool's descriptors and writes to them without
 // end, as a desktop service or the daemon of a container may.
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <atomic>
 #include <cstring>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "support/witness.hpp"

@@ -3,6 +3,7 @@
 // A child process of the test that can be killed, or that runs under conditions which the process
 // of the test must not have.
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "support/host.hpp"
 

@@ -3,14 +3,12 @@
 // Finds what a test has left behind: descriptors, processes, files.
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>

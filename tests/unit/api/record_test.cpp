@@ -8,7 +8,6 @@
 #include <ctime>
 #include <random>
 #include <string>
-#include <string_view>
 
 #include "base/json/writer.hpp"
 #include "base/view.hpp"

@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cerrno>
 
 #include "process/supervisor/events.h"
 #include "process/supervisor/protocol.h"

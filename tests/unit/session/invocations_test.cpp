@@ -6,7 +6,6 @@
 namespace narratoria::session {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "base/json/tape.hpp"

@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -222,7 +220,7 @@ TEST_F(ResolverTest, DistinguishesSchemesFromFiles) {
 }
 
 TEST_F(ResolverTest, SuggestsTheRegisteredToolForAMissingFile) {
-    auto definition = std::make_shared<Definition>();
+    auto definition = std::make_shared<tool::Definition>();
     definition->name = "roll";
     registry.add(definition);
     const Resolver resolver(registry, runners, "");

@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/json/tape.hpp"
 

@@ -14,7 +14,6 @@
 namespace {
 
 using namespace narratoria;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 using tool::Heard;
