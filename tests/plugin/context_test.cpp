@@ -39,9 +39,7 @@ public:
 
     Acting(Session& session, std::string name, Act act)
         : name_(std::move(name)), act_(std::move(act)) {
-        tool_.size = sizeof tool_;
         tool_.name = detail::to_c(name_);
-        functions_.size = sizeof functions_;
         functions_.tools = &list_;
         functions_.tool_count = 1;
         functions_.invoke = [](void* instance, uint64_t token, const nar_tool*,
@@ -68,8 +66,7 @@ public:
 
     nar_status set(uint64_t token, std::string_view key, std::string_view value,
                    const nar_state_metadata* metadata = nullptr) {
-        nar_failure failure{};
-        failure.size = sizeof failure;
+        auto failure = sized<nar_failure>();
         const nar_status status = context().set_state(host, token, detail::to_c(key),
                                                       detail::to_c(value), metadata, &failure);
         reason = failure.message;
@@ -108,9 +105,9 @@ public:
 private:
     std::string name_;
     Act act_;
-    nar_tool tool_{};
+    nar_tool tool_ = sized<nar_tool>();
     const nar_tool* list_ = &tool_;
-    nar_tool_extension functions_{};
+    nar_tool_extension functions_ = sized<nar_tool_extension>();
 };
 
 class ContextTest : public PluginHostTest {
@@ -301,8 +298,7 @@ TEST_F(ContextTest, RefusedWriteChangesNothingAndSaysWhy) {
         EXPECT_EQ(self.set(token + 1'000'000, "k", "1"), NAR_GONE);
         EXPECT_EQ(self.set(token, "k", std::string(600, '[') + std::string(600, ']')),
                   NAR_INVALID_DOCUMENT);
-        nar_state_metadata metadata{};
-        metadata.size = sizeof metadata;
+        auto metadata = sized<nar_state_metadata>();
         const std::string text(5000, 'x');
         metadata.description = detail::to_c(text);
         EXPECT_EQ(self.set(token, "k", "1", &metadata), NAR_INVALID_ARGUMENT);
@@ -333,8 +329,7 @@ TEST_F(ContextTest, ToolCannotWriteWithinASink) {
         uint64_t token = 0;
         std::vector<nar_status> statuses;
     } sink;
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.kinds = kinds(Kind::ToolEvent);
     functions.event = [](void* instance, const nar_event*) {
         auto& self = *static_cast<Sink*>(instance);
@@ -401,8 +396,7 @@ TEST_F(ContextTest, ClearsStateAndMetadata) {
 // covers: 002-context-register-metadata, 002-context-get-metadata, 002-context-get-all-metadata
 TEST_F(ContextTest, MetadataIsSharedByAll) {
     Acting& its = tool("idle", [](Acting&, uint64_t) {});
-    nar_state_metadata metadata{};
-    metadata.size = sizeof metadata;
+    auto metadata = sized<nar_state_metadata>();
     metadata.description = NAR_STR("coins of the player");
     EXPECT_EQ(its.context().register_state_metadata(its.host, NAR_STR("gold"), &metadata, nullptr),
               NAR_OK);
@@ -472,8 +466,7 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
         nar_status written = NAR_OK;
     } first, second;
     auto metadata_of = [](Formatter& formatter) {
-        nar_state_metadata metadata{};
-        metadata.size = sizeof metadata;
+        auto metadata = sized<nar_state_metadata>();
         metadata.user = &formatter;
         metadata.format = [](void* user, nar_str value, nar_write_fn write, void* to) {
             auto& self = *static_cast<Formatter*>(user);
@@ -489,11 +482,9 @@ TEST_F(ContextTest, FormattersAreCalledAndReleased) {
         return metadata;
     };
     Acting& its = tool("idle", [](Acting&, uint64_t) {});
-    nar_tool registered{};
-    registered.size = sizeof registered;
+    auto registered = sized<nar_tool>();
     registered.name = detail::to_c("registered");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &registered;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &its.host, nullptr), NAR_OK);

@@ -410,8 +410,7 @@ public:
         if (handle == nullptr) throw std::runtime_error(::dlerror());
         const auto entry = reinterpret_cast<nar_plugin_entry_fn>(::dlsym(handle, NAR_PLUGIN_ENTRY));
         const nar_host_description description{sizeof description, NAR_ABI_VERSION, {}, {}};
-        nar_failure failure{};
-        failure.size = sizeof failure;
+        auto failure = sized<nar_failure>();
         if (entry(&description, &plugin_, &failure) != NAR_OK ||
             plugin_->init(&host_, &instance_, &failure) != NAR_OK) {
             throw std::runtime_error(failure.message);
@@ -422,8 +421,7 @@ public:
     ~SmallHost() { plugin_->deinit(instance_); }
 
     void send(uint32_t kind, std::string_view body) {
-        nar_event event{};
-        event.size = sizeof event;
+        auto event = sized<nar_event>();
         event.kind = kind;
         event.seq = ++sent_;
         event.time_us = 1769248800000001;

@@ -29,9 +29,7 @@ std::string text(nar_str view) { return std::string(detail::to_view(view)); }
 struct OwnTool {
     explicit OwnTool(std::string its_name, std::string its_patch = R"({"a":1})")
         : name(std::move(its_name)), patch(std::move(its_patch)) {
-        tool.size = sizeof tool;
         tool.name = detail::to_c(name);
-        functions.size = sizeof functions;
         functions.tools = &list;
         functions.tool_count = 1;
         functions.invoke = [](void* instance, uint64_t token, const nar_tool* called,
@@ -57,9 +55,9 @@ struct OwnTool {
 
     std::string name;
     std::string patch;
-    nar_tool tool{};
+    nar_tool tool = sized<nar_tool>();
     const nar_tool* list = &tool;
-    nar_tool_extension functions{};
+    nar_tool_extension functions = sized<nar_tool_extension>();
     const nar_host* host = nullptr;
     std::vector<std::string> requests;
     int released = 0;
@@ -141,7 +139,7 @@ TEST_F(ExtendTest, HostToolRunsByItsName) {
 class LateRenderer : public ExtendTest {
 protected:
     struct Screen {
-        nar_asset_renderer_extension functions{};
+        nar_asset_renderer_extension functions = sized<nar_asset_renderer_extension>();
         const nar_host* host = nullptr;
         nar_status answer = NAR_OK;
         std::vector<uint64_t> asked;
@@ -162,7 +160,6 @@ protected:
     }
     void join(Screen& screen, const char* id) {
         static constexpr nar_str types[] = {NAR_STR_INIT("image/*")};
-        screen.functions.size = sizeof screen.functions;
         screen.functions.media_types = types;
         screen.functions.media_type_count = 1;
         screen.functions.render = [](void* instance, const nar_asset* asset) {
@@ -244,8 +241,7 @@ TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
         const nar_host* host = nullptr;
         int prompts = 0;
     } parrot;
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.kinds = narratoria::kinds(Kind::Prompt);
     functions.event = [](void* instance, const nar_event*) {
         auto& self = *static_cast<Parrot*>(instance);
@@ -287,8 +283,7 @@ TEST_F(ExtendTest, CancelledPromptDoesNotKeepTheNextFromWaiting) {
 }
 
 TEST_F(ExtendTest, ValueInAReservedFieldIsRefused) {
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.reserved = 7;
     functions.event = [](void*, const nar_event*) {};
     EXPECT_EQ(refusal("test", NAR_EXTENSION_EVENT_SINK, &functions), NAR_INVALID_ARGUMENT);
@@ -381,8 +376,7 @@ TEST_F(ExtendTest, NarratorGetsOnlyRunnableTools) {
         const nar_host* host = nullptr;
         std::string tools;
     } asked;
-    nar_narrator_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_narrator_extension>();
     functions.generate = [](void* instance, const nar_narrator_request* request) {
         auto& self = *static_cast<Asked*>(instance);
         self.tools = Json(detail::to_view(request->json))["tools"].text();
@@ -424,8 +418,7 @@ TEST_F(ExtendTest, LatestHandlerIsAskedFirst) {
     std::vector<std::string> asked;
     Handler first{"first", &asked, NAR_OK};
     Handler second{"second", &asked, NAR_DECLINED};
-    nar_ui_handler_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_ui_handler_extension>();
     functions.handle = [](void* instance, const nar_ui_event* event) {
         const auto& self = *static_cast<Handler*>(instance);
         self.asked->push_back(self.name + " " + text(event->name));
@@ -445,8 +438,7 @@ TEST_F(ExtendTest, NarratorIsReplacedFromTheNextPrompt) {
         const nar_host* host = nullptr;
         int questions = 0;
     } asked;
-    nar_narrator_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_narrator_extension>();
     functions.generate = [](void* instance, const nar_narrator_request* request) {
         auto& self = *static_cast<Asked*>(instance);
         ++self.questions;
@@ -464,8 +456,7 @@ TEST_F(ExtendTest, NarratorIsReplacedFromTheNextPrompt) {
 
 TEST_F(ExtendTest, HostSinkGetsTheStream) {
     std::vector<uint32_t> kinds;
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.kinds = narratoria::kinds(Kind::PlanStarted, Kind::PlanEnded);
     functions.event = [](void* instance, const nar_event* event) {
         static_cast<std::vector<uint32_t>*>(instance)->push_back(event->kind);
@@ -477,8 +468,7 @@ TEST_F(ExtendTest, HostSinkGetsTheStream) {
 
 TEST_F(ExtendTest, EndlesslyPatchingSinkIsNamedInTheLog) {
     const nar_host* host = nullptr;
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.kinds = narratoria::kinds(Kind::StatePatched);
     functions.event = [](void* instance, const nar_event*) {
         const nar_host* its = *static_cast<const nar_host**>(instance);
@@ -493,7 +483,6 @@ TEST_F(ExtendTest, EndlesslyPatchingSinkIsNamedInTheLog) {
 // A host's extension that publishes values.
 struct Publisher {
     explicit Publisher(Session& session, const char* id = "test") {
-        functions.size = sizeof functions;
         functions.event = [](void* self, const nar_event*) {
             if (static_cast<Publisher*>(self)->throws) throw std::runtime_error("enough");
         };
@@ -505,7 +494,7 @@ struct Publisher {
     }
 
     bool throws = false;
-    nar_event_sink_extension functions{};
+    nar_event_sink_extension functions = sized<nar_event_sink_extension>();
     const nar_host* host = nullptr;
 };
 
@@ -565,8 +554,7 @@ TEST_F(ExtendTest, DisabledPluginsPublishedValuesAreRemoved) {
 }
 
 TEST_F(ExtendTest, RefusalsNameTheRule) {
-    nar_ui_handler_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_ui_handler_extension>();
     EXPECT_EQ(refusal("test", NAR_EXTENSION_UI_HANDLER, &functions), NAR_INVALID_ARGUMENT);
     EXPECT_THAT(message, HasSubstr("no function"));
     EXPECT_EQ(refusal("test", NAR_EXTENSION_UI_HANDLER, nullptr), NAR_INVALID_ARGUMENT);
@@ -576,8 +564,7 @@ TEST_F(ExtendTest, RefusalsNameTheRule) {
 }
 
 TEST_F(ExtendTest, SlowHostExtensionIsNotReported) {
-    nar_event_sink_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_event_sink_extension>();
     functions.kinds = narratoria::kinds(Kind::PlanEnded);
     functions.event = [](void*, const nar_event*) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(60);

@@ -16,6 +16,7 @@
 #include "conformance/folder.hpp"
 #include "conformance/stage.hpp"
 #include "narratoria/event_sink.h"
+#include "support/sized.hpp"
 
 namespace narratoria::test {
 
@@ -34,8 +35,7 @@ const Functions* service(const nar_host* host, const char* id) {
 // For extensions that only need a nar_host.
 inline const nar_event_sink_extension* idle_sink() {
     static const nar_event_sink_extension sink = [] {
-        nar_event_sink_extension made{};
-        made.size = sizeof made;
+        auto made = sized<nar_event_sink_extension>();
         made.event = [](void*, const nar_event*) {};
         return made;
     }();

@@ -45,8 +45,7 @@ protected:
         const std::string where = server.url(path);
         request.size = sizeof request;
         request.url = detail::to_c(where);
-        nar_http_events events{};
-        events.size = sizeof events;
+        auto events = sized<nar_http_events>();
         events.on_response = [](void* user, uint64_t, const nar_http_response* response) {
             auto& its = *static_cast<Seen*>(user);
             its.status = response->status;

@@ -55,7 +55,6 @@ protected:
 
     void join(std::function<void(uint64_t token)> its_generate) {
         generate = std::move(its_generate);
-        functions.size = sizeof functions;
         functions.generate = [](void* instance, const nar_narrator_request* request) {
             static_cast<OwnInvokeTest*>(instance)->generate(request->token);
         };
@@ -78,7 +77,7 @@ protected:
         answers->reply(host, token, detail::to_c(R"({"requestId":"p","tools":[]})"));
     }
 
-    nar_narrator_extension functions{};
+    nar_narrator_extension functions = sized<nar_narrator_extension>();
     std::function<void(uint64_t token)> generate;
     std::function<void(uint64_t token)> on_outcome;
     const nar_host* host = nullptr;

@@ -255,8 +255,7 @@ TEST_F(ProcessServiceTest, LimitsDefaultToTheSessionsTools) {
     options.limits->open_files = 77;
     open(options);
     const std::string script = "echo $(ulimit -v) $(ulimit -n)";
-    nar_limits own{};
-    own.size = sizeof own;
+    auto own = sized<nar_limits>();
     own.open_files = 55;
     Heard as_tools, as_given;
     shell(as_tools, script);
@@ -267,8 +266,7 @@ TEST_F(ProcessServiceTest, LimitsDefaultToTheSessionsTools) {
 }
 
 TEST_F(ProcessServiceTest, CpuLimitEndsItAndIsNamed) {
-    nar_limits limits{};
-    limits.size = sizeof limits;
+    auto limits = sized<nar_limits>();
     limits.cpu_seconds = 1;
     Heard heard;
     shell(heard, "while :; do :; done", &limits);
@@ -282,8 +280,7 @@ TEST_F(ProcessServiceTest, CpuLimitEndsItAndIsNamed) {
 }
 
 TEST_F(ProcessServiceTest, CgroupLimitIsRefusedWithoutACgroup) {
-    nar_limits limits{};
-    limits.size = sizeof limits;
+    auto limits = sized<nar_limits>();
     limits.resident_bytes = 64u << 20;
     EXPECT_EQ(refusal({{"true"}, {}, {}, &limits}), NAR_UNSUPPORTED);
     EXPECT_THAT(message, HasSubstr("cgroup"));
@@ -375,16 +372,14 @@ TEST_F(ProcessServiceTest, KilledHostLeavesNoProcess) {
 
 TEST_F(ProcessServiceTest, DisabledPluginsProcessesAreKilled) {
     const auto* functions = service<nar_host_process>(host->raw(), NAR_HOST_PROCESS);
-    nar_process_events events{};
-    events.size = sizeof events;
+    auto events = sized<nar_process_events>();
     events.on_output = [](void* user, uint64_t, nar_str bytes) {
         *static_cast<std::string*>(user) += detail::to_view(bytes);
         throw 42;
     };
     const nar_str arguments[] = {NAR_STR("sh"), NAR_STR("-c"),
                                  NAR_STR("echo $$; while :; do sleep 0.01; echo more; done")};
-    nar_program program{};
-    program.size = sizeof program;
+    auto program = sized<nar_program>();
     program.arguments = arguments;
     program.argument_count = 3;
     uint64_t process = 0;

@@ -32,12 +32,10 @@ public:
                                       uint64_t token)>;
 
     Answering(Session& session, uint32_t flags, Answer answer) : answer_(std::move(answer)) {
-        tool_.size = sizeof tool_;
         tool_.name = detail::to_c("answer");
         tool_.input_schema = detail::to_c(
             R"({"type":"object","properties":{"n":{"type":"number"}},"required":["n"]})");
         tool_.flags = flags;
-        functions_.size = sizeof functions_;
         functions_.tools = &list_;
         functions_.tool_count = 1;
         functions_.invoke = [](void* user, uint64_t token, const nar_tool*,
@@ -61,9 +59,9 @@ public:
 
 private:
     const Answer answer_;
-    nar_tool tool_{};
+    nar_tool tool_ = sized<nar_tool>();
     const nar_tool* const list_ = &tool_;
-    nar_tool_extension functions_{};
+    nar_tool_extension functions_ = sized<nar_tool_extension>();
     const nar_host_invocation* answers_ = nullptr;
 };
 
@@ -199,8 +197,7 @@ TEST_P(EarlyEnds, MayReportAFailure) {
     const Ran ran = compare("CALL answer {n: 1}", [](const nar_host_invocation& answers,
                                                      const nar_host* host, uint64_t token) {
         answers.diagnostics(host, token, detail::to_c("why"));
-        nar_invocation_end end{};
-        end.size = sizeof end;
+        auto end = sized<nar_invocation_end>();
         end.error_code = detail::to_c("QUEUE_FULL");
         end.error = detail::to_c("no room");
         end.last_output = detail::to_c(R"({"version":"0","type":"done","ok":true})");
@@ -295,8 +292,7 @@ TEST(SynchronousTools, CannotHandOverOrWriteTheState) {
                 const nar_command command{sizeof(nar_command), 0, &program, 1};
                 EXPECT_EQ(answers.run(host, token, &command), NAR_INVALID_ARGUMENT);
                 const auto* const context = service<nar_host_context>(host, NAR_HOST_CONTEXT);
-                nar_failure failure{};
-                failure.size = sizeof failure;
+                auto failure = sized<nar_failure>();
                 EXPECT_EQ(context->set_state(host, token, detail::to_c("a"), detail::to_c("1"),
                                              nullptr, &failure),
                           NAR_INVALID_ARGUMENT);

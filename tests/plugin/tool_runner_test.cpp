@@ -23,7 +23,6 @@ using ::testing::SizeIs;
 class ToolRunnerTest : public PluginHostTest {
 protected:
     ToolRunnerTest() {
-        functions.size = sizeof functions;
         functions.schemes = &scheme;
         functions.scheme_count = 1;
         functions.start = [](void* self, uint64_t token, const nar_invocation*, nar_failure*) {
@@ -47,8 +46,7 @@ protected:
     void drive_until(const std::function<bool()>& condition) { ASSERT_TRUE(until(condition)); }
     void end(uint64_t token, std::string_view details = {}) {
         const std::string line = kDone + "\n";
-        nar_invocation_end how{};
-        how.size = sizeof how;
+        auto how = sized<nar_invocation_end>();
         how.last_output = detail::to_c(line);
         how.details = detail::to_c(details);
         invocations->ended(host, token, &how);
@@ -58,7 +56,7 @@ protected:
 public:
     using Clock = std::chrono::steady_clock;
     const nar_str scheme = NAR_STR_INIT("far");
-    nar_tool_runner_extension functions{};
+    nar_tool_runner_extension functions = sized<nar_tool_runner_extension>();
     std::vector<uint64_t> tokens;
     std::optional<Json> result;
     const nar_host* host = nullptr;
@@ -112,8 +110,7 @@ TEST_F(ToolRunnerTest, PermanentFailureIsNotRetried) {
         result.reset();
         run(plan_of({entry("a", "far:a", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})")}));
         const auto fail = [&] {
-            nar_invocation_end how{};
-            how.size = sizeof how;
+            auto how = sized<nar_invocation_end>();
             how.error_code = NAR_STR("REFUSED");
             how.flags = is_permanent != 0 ? NAR_END_PERMANENT : 0;
             const uint64_t token = tokens.back();

@@ -46,9 +46,7 @@ protected:
         open_engine();
         open();
     }
-    void open() {
-        open_session({.story = folder.path()});
-    }
+    void open() { open_session({.story = folder.path()}); }
     Json call(const std::string& name, std::string_view members = {}) {
         return run_path(name, members);
     }
@@ -148,11 +146,9 @@ TEST_F(ToolsTest, ExceptionFailsTheAttemptAndKeepsTheTool) {
 }
 
 TEST_F(ToolsTest, ExceptionOfACFunctionFailsTheAttempt) {
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("torn");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &tool;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {
         throw std::runtime_error("a torn page");
@@ -416,11 +412,9 @@ TEST_F(ToolsTest, ReleaseCallbackMayRegisterATool) {
         Session& session;
         int released = 0;
     } chain{*session};
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("dice");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &tool;
     given.user = &chain;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
@@ -462,12 +456,10 @@ TEST_F(ToolsTest, ToolIsReleasedWithinTheReplacingCall) {
         bool saw_host = false;
         std::string seen = {};
     } old{*session};
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("dice");
     tool.description = detail::to_c("old");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &tool;
     given.user = &old;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
@@ -500,11 +492,9 @@ TEST_F(ToolsTest, ToolIsReleasedWithinTheReplacingCall) {
 TEST_F(ToolsTest, ThrowingPostDisablesNoTool) {
     add({.name = "dice"}, "4");
     const nar_host* host = nullptr;
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("coin");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &tool;
     given.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {};
     ASSERT_EQ(nar_session_tools_add(session->raw(), &given, &host, nullptr), NAR_OK);
@@ -519,12 +509,10 @@ TEST_F(ToolsTest, ThrowingPostDisablesNoTool) {
 }
 
 TEST_F(ToolsTest, UnrunnableToolIsListedWithItsProblem) {
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("torn");
     const nar_tool* const tools = &tool;
-    nar_tool_extension functions{};
-    functions.size = sizeof functions;
+    auto functions = sized<nar_tool_extension>();
     functions.tools = &tools;
     functions.tool_count = 1;
     functions.invoke = [](void*, uint64_t, const nar_tool*, const nar_invocation*) {
@@ -576,8 +564,7 @@ TEST_F(ToolsTest, NameForAFileUsesTheFilesManifest) {
 
 TEST_F(ToolsTest, NameForAFileHasItsOwnLimits) {
     folder.says("bin/bell", {kDone});
-    nar_limits limits{};
-    limits.size = sizeof limits;
+    auto limits = sized<nar_limits>();
     limits.cpu_seconds = 5;
     limits.memory_bytes = UINT64_MAX;
     session->tools().add_path({.name = "toll"}, folder / "bin/bell", &limits);
@@ -676,11 +663,9 @@ TEST_F(ToolsTest, InvalidRegistrationIsRefusedWithTheReason) {
     EXPECT_THAT(message({.name = "my dice"}), HasSubstr("letters, digits"));
     EXPECT_THAT(message({.name = ""}), HasSubstr("letters, digits"));
     EXPECT_THAT(message({.name = "dice", .owner = "My Game"}), HasSubstr("a-z 0-9"));
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("dice");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     nar_error error = NAR_ERROR_INIT;
     auto says = [&](const char* text) {
         EXPECT_EQ(nar_session_tools_add(session->raw(), &given, nullptr, &error),
@@ -713,11 +698,9 @@ TEST_F(ToolsTest, InvalidRegistrationIsRefusedWithTheReason) {
 
 TEST_F(ToolsTest, FunctionSetsTheSessionsState) {
     const nar_host* host = nullptr;
-    nar_tool tool{};
-    tool.size = sizeof tool;
+    auto tool = sized<nar_tool>();
     tool.name = detail::to_c("lamp");
-    nar_tool_registration given{};
-    given.size = sizeof given;
+    auto given = sized<nar_tool_registration>();
     given.tool = &tool;
     given.user = &host;
     given.invoke = [](void* user, uint64_t token, const nar_tool* called, const nar_invocation*) {
@@ -727,8 +710,7 @@ TEST_F(ToolsTest, FunctionSetsTheSessionsState) {
         EXPECT_EQ(state->patch(its, detail::to_c(R"({"lamp":"lit"})")), NAR_OK);
         const auto* answers = service<nar_host_invocation>(its, NAR_HOST_INVOCATION);
         const std::string done = kDone + "\n";
-        nar_invocation_end end{};
-        end.size = sizeof end;
+        auto end = sized<nar_invocation_end>();
         end.last_output = detail::to_c(done);
         EXPECT_EQ(answers->ended(its, token, &end), NAR_OK);
     };

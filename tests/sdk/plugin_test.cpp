@@ -21,12 +21,14 @@
 #include "conformance/cases.hpp"
 #include "sdk/error_of.hpp"
 #include "sdk/fake_host.hpp"
+#include "support/sized.hpp"
 
 namespace {
 
 namespace plugin = narratoria::plugin;
 using namespace std::chrono_literals;
 using narratoria::test::error_of;
+using narratoria::test::sized;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -128,8 +130,7 @@ private:
 };
 
 void send_event(const Loaded<Acting>& loaded, std::string_view body = "{}") {
-    nar_event event{};
-    event.size = sizeof event;
+    auto event = sized<nar_event>();
     event.kind = NAR_KIND_PROMPT;
     event.seq = 3;
     event.body = c(body);
@@ -189,8 +190,7 @@ TEST(PluginEntry, NoteHasTheSchemaOfTheSettings) {
 TEST(PluginEntry, RefusesAnotherMajorVersionAndNamesBoth) {
     const auto host = host_of(7u << 16 | 4u);
     const nar_plugin* described = nullptr;
-    nar_failure failure{};
-    failure.size = sizeof failure;
+    auto failure = sized<nar_failure>();
     EXPECT_EQ(NAR_UNSUPPORTED, nar_plugin_entry(&host, &described, &failure));
     EXPECT_EQ(nullptr, described);
     EXPECT_THAT(failure.message, HasSubstr("Rain, or snow 1.2.3"));
@@ -268,8 +268,7 @@ TEST(PluginConstructor, CallsThatNeedAnActiveInstanceSaySo) {
 }
 
 TEST(PluginFailure, IsTruncatedBetweenCharactersAndTerminated) {
-    nar_failure failure{};
-    failure.size = sizeof failure;
+    auto failure = sized<nar_failure>();
     std::string text(sizeof failure.message - 2, 'a');
     plugin::detail::tell(&failure, text + "é", "CODE");
     EXPECT_EQ(text, failure.message) << "half of the last letter would not be UTF-8";
@@ -304,8 +303,7 @@ public:
 };
 
 nar_status show(const Loaded<Showing>& loaded, std::string_view name, std::string_view payload) {
-    nar_ui_event event{};
-    event.size = sizeof event;
+    auto event = sized<nar_ui_event>();
     event.name = c(name);
     event.payload = c(payload);
     return loaded.extension<nar_ui_handler_extension>(NAR_EXTENSION_UI_HANDLER)
@@ -345,8 +343,7 @@ TEST(PluginAssetRenderer, HandlesDeclinesOrFails) {
         loaded.extension<nar_asset_renderer_extension>(NAR_EXTENSION_ASSET_RENDERER);
     ASSERT_EQ(1u, renderer.media_type_count);
     EXPECT_EQ("image/*", view(renderer.media_types[0]));
-    nar_asset asset{};
-    asset.size = sizeof asset;
+    auto asset = sized<nar_asset>();
     asset.media_type = NAR_STR("image/png");
     EXPECT_EQ(NAR_OK, renderer.render(loaded.instance(), &asset));
     asset.media_type = NAR_STR("image/gif");
@@ -383,8 +380,7 @@ TEST(PluginEventSink, GetsEachRecord) {
 }
 
 TEST(PluginEventSink, WritesRecordsLikeTheLibraryWithoutLinkingIt) {
-    nar_event raw{};
-    raw.size = sizeof raw;
+    auto raw = sized<nar_event>();
     raw.seq = 18446744073709551;
     raw.session_id = NAR_STR("s");
     raw.body = NAR_STR(R"({"text":"Go"})");
@@ -733,14 +729,9 @@ protected:
     FakeHost host;
     Loaded<Running> loaded{host};
     const nar_str environment[2] = {NAR_STR_INIT("PATH=/bin"), NAR_STR_INIT("LANG=C")};
-    const nar_limits limits = [] {
-        nar_limits one{};
-        one.size = sizeof one;
-        return one;
-    }();
+    const nar_limits limits = sized<nar_limits>();
     nar_invocation invocation = [this] {
-        nar_invocation one{};
-        one.size = sizeof one;
+        auto one = sized<nar_invocation>();
         one.attempt = 2;
         one.tool_path = NAR_STR("launcher:tools/door:2");
         one.request = NAR_STR(R"({"input":{}})");
@@ -751,11 +742,7 @@ protected:
         one.limits = &limits;
         return one;
     }();
-    nar_failure failure = [] {
-        nar_failure one{};
-        one.size = sizeof one;
-        return one;
-    }();
+    nar_failure failure = sized<nar_failure>();
 };
 
 TEST_F(InvocationTest, MatchesTheClass) {
@@ -933,8 +920,7 @@ TEST(PluginHandles, MissingExtensionsCauseNoExceptionOnAnotherThread) {
             EXPECT_FALSE(kept.done(true));
         }).join();
     };
-    nar_invocation invocation{};
-    invocation.size = sizeof invocation;
+    auto invocation = sized<nar_invocation>();
     const auto& tools = loaded.extension<nar_tool_extension>(NAR_EXTENSION_TOOL);
     tools.invoke(loaded.instance(), 1, tools.tools[0], &invocation);
     Running::act = nullptr;

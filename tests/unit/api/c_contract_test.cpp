@@ -20,12 +20,14 @@
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"
 #include "narratoria/narratoria.h"
+#include "support/sized.hpp"
 
 namespace {
 
 using narratoria::view;
 using narratoria::test::Folder;
 using narratoria::test::Json;
+using narratoria::test::sized;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -113,8 +115,7 @@ TEST(CSession, StateWithoutDataIsEmpty) {
     nar_session* session = nullptr;
     nar_text* state = nullptr;
     ASSERT_EQ(nar_engine_create(nullptr, &engine, nullptr), NAR_OK);
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.state = {nullptr, 5};
     ASSERT_EQ(nar_session_create(engine, &options, &session, nullptr), NAR_OK);
     ASSERT_EQ(nar_session_read_state(session, NAR_STR(""), &state, nullptr), NAR_OK);
@@ -195,8 +196,7 @@ TEST_F(CContract, OutputArgumentMustNotBeNull) {
 TEST(CNull, CountWithoutListIsRefused) {
     CallError error;
     nar_engine* engine = nullptr;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.environment_count = 2;
     EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
     EXPECT_THAT(error.message(), HasSubstr("environment"));
@@ -245,13 +245,11 @@ TEST(CSize, UnknownFieldsOfLongerOptionsAreIgnored) {
 
 TEST_F(CContract, ValueInAReservedFieldIsRefusedByName) {
     nar_session* other = nullptr;
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.reserved = 77;
     EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(error.message(), "nar_session_options has a value in a reserved field; set it to 0");
-    nar_execution_handler handler{};
-    handler.size = sizeof handler;
+    auto handler = sized<nar_execution_handler>();
     handler.reserved = 1;
     EXPECT_EQ(nar_session_execute(session, kEmptyPlan, {}, &handler, nullptr, error),
               NAR_INVALID_ARGUMENT);
@@ -290,8 +288,7 @@ TEST_F(CContract, StructWithoutSizeIsRefusedByName) {
 
 TEST(CSize, EventWithNullTextsIsWritten) {
     CallError error;
-    nar_event event{};
-    event.size = sizeof event;
+    auto event = sized<nar_event>();
     event.session_id = {nullptr, 5};
     event.body = {nullptr, 5};
     nar_text* json = nullptr;
@@ -321,8 +318,7 @@ TEST_F(CContract, InvalidUtf8IsRefusedWithAValidMessage) {
               NAR_INVALID_ARGUMENT);
     expect_readable();
     nar_session* other = nullptr;
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.id = NAR_STR("\xC0\x80");
     EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_ARGUMENT);
     expect_readable();
@@ -337,8 +333,7 @@ TEST_F(CContract, InvalidUtf8IsRefusedWithAValidMessage) {
     EXPECT_EQ(other, nullptr);
 
     nar_engine* another = nullptr;
-    nar_engine_options engine_options{};
-    engine_options.size = sizeof engine_options;
+    auto engine_options = sized<nar_engine_options>();
     engine_options.root = NAR_STR("/no/such/\xFF");
     EXPECT_EQ(nar_engine_create(&engine_options, &another, error), NAR_IO);
     expect_readable();
@@ -356,8 +351,7 @@ TEST_F(CContract, InvalidUtf8IsRefusedWithAValidMessage) {
 TEST_F(CContract, PathWithNulIsNotTruncated) {
     const Folder folder;
     nar_engine* another = nullptr;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     const std::string root = folder.path() + std::string("\0/elsewhere", 11);
     options.root = view(root);
     EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_INVALID_ARGUMENT);
@@ -365,8 +359,7 @@ TEST_F(CContract, PathWithNulIsNotTruncated) {
     EXPECT_EQ(nar_session_execute(session, kEmptyPlan, view(root), nullptr, nullptr, error),
               NAR_INVALID_ARGUMENT);
     EXPECT_THAT(error.message(), HasSubstr("NUL"));
-    nar_session_options session_options{};
-    session_options.size = sizeof session_options;
+    auto session_options = sized<nar_session_options>();
     session_options.story = view(root);
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &session_options, &other, error), NAR_INVALID_ARGUMENT);
@@ -376,10 +369,8 @@ TEST_F(CContract, PathWithNulIsNotTruncated) {
 TEST_F(CContract, ProcessGroupLimitsNeedAWorkingCgroupFolder) {
     const Folder folder;
     nar_engine* another = nullptr;
-    nar_limits limits{};
-    limits.size = sizeof limits;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto limits = sized<nar_limits>();
+    auto options = sized<nar_engine_options>();
     options.limits = &limits;
 
     limits.processes = 20;
@@ -416,8 +407,7 @@ TEST_F(CContract, StoryWithProcessLimitsNeedsACgroupFolder) {
     const Folder folder;
     const std::string path = folder.path();
     folder.write("story.toml", "title = \"t\"\n[limits]\nprocesses = 9\n");
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.story = view(path);
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_IO);
@@ -428,8 +418,7 @@ TEST_F(CContract, StoryWithProcessLimitsNeedsACgroupFolder) {
 
 TEST_F(CContract, StateThatIsNotAnObjectIsRefusedWithItsPosition) {
     for (const char* state : {"[]", "1", "null", "{\"a\":}", "{} {}"}) {
-        nar_session_options options{};
-        options.size = sizeof options;
+        auto options = sized<nar_session_options>();
         options.state = view(state);
         nar_session* other = nullptr;
         EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_DOCUMENT)
@@ -508,8 +497,7 @@ TEST_F(CContract, FailureReplacesAndSuccessClearsTheError) {
 
 TEST_F(CContract, CallsPreserveErrno) {
     errno = 4711;
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.story = NAR_STR("/no/such/story");
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &options, &other, nullptr), NAR_INVALID_DOCUMENT);
@@ -541,8 +529,7 @@ TEST_F(CContract, RecordsBelongToTheirSubmission) {
         nar_session* session;
         std::vector<uint64_t> submissions;
     } seen{session, {}};
-    nar_event_sink sink{};
-    sink.size = sizeof sink;
+    auto sink = sized<nar_event_sink>();
     sink.user = &seen;
     sink.event = [](void* user, const nar_event*) {
         auto& its = *static_cast<Seen*>(user);
@@ -568,8 +555,7 @@ TEST_F(CContract, OneSubmissionIsCancelledAndTheOthersRun) {
     Ended ended[3] = {{&order, "first"}, {&order, "second"}, {&order, "third"}};
     uint64_t ids[3] = {};
     for (int i = 0; i < 3; ++i) {
-        nar_execution_handler handler{};
-        handler.size = sizeof handler;
+        auto handler = sized<nar_execution_handler>();
         handler.user = &ended[i];
         handler.ended = [](void* user, nar_result* result) {
             const auto& its = *static_cast<Ended*>(user);
@@ -589,8 +575,7 @@ TEST_F(CContract, OneSubmissionIsCancelledAndTheOthersRun) {
 // ---- faults of the host's callbacks, and the log
 
 TEST_F(CContract, ThrowingSinkIsReportedByTheDrivingCallAndDetached) {
-    nar_event_sink sink{};
-    sink.size = sizeof sink;
+    auto sink = sized<nar_event_sink>();
     int calls = 0;
     sink.user = &calls;
     sink.event = [](void* user, const nar_event*) {
@@ -599,8 +584,7 @@ TEST_F(CContract, ThrowingSinkIsReportedByTheDrivingCallAndDetached) {
     };
     ASSERT_EQ(nar_session_attach_sink(session, &sink, nullptr, error), NAR_OK);
     int ended = 0;
-    nar_execution_handler handler{};
-    handler.size = sizeof handler;
+    auto handler = sized<nar_execution_handler>();
     handler.user = &ended;
     handler.ended = [](void* user, nar_result*) { ++*static_cast<int*>(user); };
     ASSERT_EQ(nar_session_execute(session, kEmptyPlan, nar_str{}, &handler, nullptr, error),
@@ -615,8 +599,7 @@ TEST_F(CContract, ThrowingSinkIsReportedByTheDrivingCallAndDetached) {
 }
 
 TEST_F(CContract, ThrowingHandlerIsReportedByTheDrivingCall) {
-    nar_execution_handler handler{};
-    handler.size = sizeof handler;
+    auto handler = sized<nar_execution_handler>();
     handler.ended = [](void*, nar_result* result) {
         nar_result_release(result);
         throw std::runtime_error("no handler today");
@@ -631,8 +614,7 @@ TEST_F(CContract, ThrowingHandlerIsReportedByTheDrivingCall) {
 
 TEST(CLog, LineNamesItsSession) {
     std::vector<std::string> lines;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.user = &lines;
     options.log = [](void* user, const nar_log_line* line) {
         EXPECT_EQ(line->size, sizeof(nar_log_line));
@@ -645,8 +627,7 @@ TEST(CLog, LineNamesItsSession) {
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
     const nar_str plugins[] = {NAR_STR("/no/such/file.so")};
-    nar_session_options session_options{};
-    session_options.size = sizeof session_options;
+    auto session_options = sized<nar_session_options>();
     session_options.id = NAR_STR("evening");
     session_options.plugins = plugins;
     session_options.plugin_count = 1;
@@ -661,8 +642,7 @@ TEST(CLog, WarningsGoToStderrByDefault) {
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(nullptr, &engine, error), NAR_OK);
     const nar_str plugins[] = {NAR_STR("/no/such/file.so")};
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_session_options>();
     options.id = NAR_STR("evening");
     options.plugins = plugins;
     options.plugin_count = 1;
@@ -680,8 +660,7 @@ TEST(CLog, WarningsGoToStderrByDefault) {
 
 TEST(COptions, JobsHaveALimit) {
     CallError error;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.jobs = 4097;
     nar_engine* engine = nullptr;
     EXPECT_EQ(nar_engine_create(&options, &engine, error), NAR_INVALID_ARGUMENT);
@@ -690,11 +669,9 @@ TEST(COptions, JobsHaveALimit) {
 
 TEST(COptions, HistoryMayBeUnlimited) {
     CallError error;
-    nar_limits limits{};
-    limits.size = sizeof limits;
+    auto limits = sized<nar_limits>();
     limits.history_patches = NAR_NONE;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.limits = &limits;
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
@@ -714,12 +691,10 @@ TEST(COptions, HistoryMayBeUnlimited) {
 
 TEST(COptions, PatchAndStateAboveTheirLimitsAreRefused) {
     CallError error;
-    nar_limits limits{};
-    limits.size = sizeof limits;
+    auto limits = sized<nar_limits>();
     limits.patch_bytes = 30;
     limits.state_bytes = 40;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.limits = &limits;
     nar_engine* engine = nullptr;
     ASSERT_EQ(nar_engine_create(&options, &engine, error), NAR_OK);
@@ -734,8 +709,7 @@ TEST(COptions, PatchAndStateAboveTheirLimitsAreRefused) {
     EXPECT_EQ(nar_session_patch_state(session, NAR_STR("{\"b\":\"01234567890123\"}"), error),
               NAR_INVALID_ARGUMENT);
     EXPECT_EQ(error.code(), "STATE_TOO_LARGE");
-    nar_session_options other{};
-    other.size = sizeof other;
+    auto other = sized<nar_session_options>();
     const std::string state = R"({"a":")" + std::string(50, 'x') + R"("})";
     other.state = view(state);
     EXPECT_EQ(nar_session_create(engine, &other, &session, error), NAR_INVALID_ARGUMENT);
@@ -745,8 +719,7 @@ TEST(COptions, PatchAndStateAboveTheirLimitsAreRefused) {
 
 TEST(COptions, AllowedSchemesMustBeValidSchemes) {
     CallError error;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     const nar_str schemes[] = {NAR_STR("http:")};
     options.allow_schemes = schemes;
     options.allow_scheme_count = 1;
@@ -768,8 +741,7 @@ TEST(COptions, SessionWithoutOutputFolderRunsAndSaysWhy) {
     const std::string root = folder.path();
     std::string log;
     CallError error;
-    nar_engine_options options{};
-    options.size = sizeof options;
+    auto options = sized<nar_engine_options>();
     options.root = view(root);
     options.output = view(output);
     options.user = &log;
@@ -781,8 +753,7 @@ TEST(COptions, SessionWithoutOutputFolderRunsAndSaysWhy) {
     nar_session* session = nullptr;
     ASSERT_EQ(nar_session_create(engine, nullptr, &session, error), NAR_OK);
     std::string result;
-    nar_execution_handler handler{};
-    handler.size = sizeof handler;
+    auto handler = sized<nar_execution_handler>();
     handler.user = &result;
     handler.ended = [](void* user, nar_result* ended) {
         nar_text* json = nullptr;
@@ -805,8 +776,7 @@ TEST(COptions, SessionWithoutOutputFolderRunsAndSaysWhy) {
 }
 
 TEST_F(CContract, WritingReturnsTheStatusOfARefusingWriter) {
-    nar_execution_handler handler{};
-    handler.size = sizeof handler;
+    auto handler = sized<nar_execution_handler>();
     nar_result* kept = nullptr;
     handler.user = &kept;
     handler.ended = [](void* user, nar_result* result) {
@@ -841,10 +811,8 @@ TEST_F(CContract, PromptNeedsANarrator) {
 }
 
 TEST_F(CContract, NarratorNeedsGenerate) {
-    nar_narrator narrator{};
-    narrator.size = sizeof narrator;
-    nar_session_options options{};
-    options.size = sizeof options;
+    auto narrator = sized<nar_narrator>();
+    auto options = sized<nar_session_options>();
     options.narrator = &narrator;
     nar_session* other = nullptr;
     EXPECT_EQ(nar_session_create(engine, &options, &other, error), NAR_INVALID_ARGUMENT);

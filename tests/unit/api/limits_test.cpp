@@ -11,10 +11,12 @@
 #include "api/options.hpp"
 #include "conformance/json.hpp"
 #include "support/folders.hpp"
+#include "support/sized.hpp"
 
 namespace {
 
 using namespace narratoria;
+using test::sized;
 using testing::ElementsAreArray;
 using testing::StartsWith;
 
@@ -53,8 +55,7 @@ TEST(Limits, MatchTheStorySchema) {
 }
 
 TEST(Limits, LargestFieldValueMeansUnlimited) {
-    nar_limits given{};
-    given.size = sizeof given;
+    auto given = sized<nar_limits>();
     engine::Limits limits;
 #define NARRATORIA_LIMIT(name, type, least, text) given.name = least;
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)
@@ -65,8 +66,7 @@ TEST(Limits, LargestFieldValueMeansUnlimited) {
 #undef NARRATORIA_LIMIT
 
     const engine::Limits before = limits;
-    nar_limits nothing{};
-    nothing.size = sizeof nothing;
+    auto nothing = sized<nar_limits>();
     ASSERT_EQ(api::read_limits(&nothing, limits), "");
 #define NARRATORIA_LIMIT(name, type, least, text) EXPECT_EQ(limits.name, before.name) << #name;
     NAR_LIMIT_LIST(NARRATORIA_LIMIT)

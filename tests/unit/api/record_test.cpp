@@ -11,6 +11,7 @@
 
 #include "base/json/writer.hpp"
 #include "base/view.hpp"
+#include "support/sized.hpp"
 
 namespace {
 
@@ -25,8 +26,7 @@ std::string record(const nar_event& event) {
 }
 
 TEST(Record, IsOneLineWithEveryFieldInOrder) {
-    nar_event event{};
-    event.size = sizeof event;
+    auto event = narratoria::test::sized<nar_event>();
     event.kind = NAR_KIND_TOOL_EVENT;
     event.type = NAR_TYPE_LOG;
     event.attempt = 2;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/sized.hpp"
+
 namespace narratoria::event {
 namespace {
 
@@ -20,8 +22,7 @@ struct Recorder {
     std::function<void(const nar_event&)> then = [](const nar_event&) {};
 
     nar_event_sink sink(uint32_t kinds = 0) {
-        nar_event_sink sink{};
-        sink.size = sizeof sink;
+        auto sink = test::sized<nar_event_sink>();
         sink.kinds = kinds;
         sink.user = this;
         sink.event = [](void* user, const nar_event* event) {

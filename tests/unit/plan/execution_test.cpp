@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -14,6 +13,7 @@
 #include "fake_runner.hpp"
 #include "narratoria/record.h"
 #include "plan/request.hpp"
+#include "support/sized.hpp"
 #include "text_output.hpp"
 
 namespace narratoria::plan {
@@ -48,8 +48,7 @@ protected:
     };
 
     ExecutionTest() {
-        nar_event_sink sink{};
-        sink.size = sizeof sink;
+        auto sink = test::sized<nar_event_sink>();
         sink.user = this;
         sink.event = [](void* user, const nar_event* event) {
             auto& self = *static_cast<ExecutionTest*>(user);

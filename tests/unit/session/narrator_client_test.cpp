@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/sized.hpp"
 #include "unit/base/fake_clock.hpp"
 
 namespace narratoria::session {
@@ -19,8 +20,7 @@ using testing::IsEmpty;
 class NarratorClientTest : public testing::Test, public NarratorClient::Listener {
 protected:
     NarratorClientTest() {
-        nar_narrator narrator{};
-        narrator.size = sizeof narrator;
+        auto narrator = test::sized<nar_narrator>();
         narrator.user = this;
         narrator.generate = [](void* user, const nar_narrator_request* request) {
             auto& self = *static_cast<NarratorClientTest*>(user);

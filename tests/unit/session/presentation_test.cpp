@@ -14,13 +14,11 @@ class PresentationTest : public SessionFixture {
 protected:
     void open_with_extensions() {
         open();
-        handler.size = sizeof handler;
         handler.handle = [](void* data, const nar_ui_event* event) -> nar_status {
             auto& self = *static_cast<PresentationTest*>(data);
             self.handled.push_back(text(event->name) + " " + text(event->payload));
             return self.handle_status;
         };
-        renderer.size = sizeof renderer;
         renderer.media_types = &any;
         renderer.media_type_count = 1;
         renderer.render = [](void* data, const nar_asset* asset) -> nar_status {
@@ -53,8 +51,8 @@ protected:
     }
 
     nar_str any{"*/*", 3};
-    nar_ui_handler_extension handler{};
-    nar_asset_renderer_extension renderer{};
+    nar_ui_handler_extension handler = sized<nar_ui_handler_extension>();
+    nar_asset_renderer_extension renderer = sized<nar_asset_renderer_extension>();
     nar_status handle_status = NAR_OK;
     nar_status render_status = NAR_OK;
     std::vector<std::string> handled;

@@ -16,12 +16,14 @@
 
 #include "conformance/json.hpp"
 #include "session/session.hpp"
+#include "support/sized.hpp"
 #include "unit/base/fake_clock.hpp"
 #include "unit/plan/fake_runner.hpp"
 
 namespace narratoria::session {
 
 using test::Json;
+using test::sized;
 
 class SessionFixture : public testing::Test {
 protected:
@@ -37,8 +39,7 @@ protected:
     SessionFixture() {
         settings.id = "session-1";
         settings.times = {0, 0, 0, 0, 0};
-        nar_narrator narrator{};
-        narrator.size = sizeof narrator;
+        auto narrator = sized<nar_narrator>();
         narrator.user = this;
         narrator.generate = [](void* user, const nar_narrator_request* request) {
             auto& self = *static_cast<SessionFixture*>(user);
@@ -67,8 +68,7 @@ protected:
         };
         auto made = std::make_unique<Session>(std::move(dependencies), settings);
         session = made.get();
-        nar_event_sink sink{};
-        sink.size = sizeof sink;
+        auto sink = sized<nar_event_sink>();
         sink.user = this;
         sink.event = [](void* user, const nar_event* event) {
             static_cast<SessionFixture*>(user)->records.push_back(
