@@ -7,8 +7,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -17,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "conformance/folder.hpp"
 #include "narratoria/validate.hpp"
 #include "sdk/error_of.hpp"
 #include "support/folders.hpp"
@@ -38,31 +37,10 @@ using narratoria::Text;
 using narratoria::Turn;
 using narratoria::Type;
 using narratoria::test::error_of;
+using narratoria::test::Folder;
 
 constexpr std::string_view kNothing =
     R"({"requestId":"p","narrative":"Nothing moves.","tools":[]})";
-
-// A temporary folder, removed with its content in the destructor.
-class Folder {
-public:
-    Folder() {
-        std::string pattern =
-            (std::filesystem::temp_directory_path() / "narratoria-wrapper-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder");
-        path_ = pattern;
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string path() const { return path_.string(); }
-    std::string tool(const std::string& name, const std::string& script) const {
-        const std::filesystem::path file = path_ / name;
-        std::ofstream(file) << "#!/bin/sh\n" << script;
-        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-        return file.string();
-    }
-
-private:
-    std::filesystem::path path_;
-};
 
 std::string plan_of(const std::string& tool) {
     return R"({"requestId":"p","tools":[{"toolId":"a","toolPath":")" + tool +

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "conformance/folder.hpp"
 #include "support/http_server.hpp"
 #include "support/leftovers.hpp"
 #include "unit/base/fake_clock.hpp"
@@ -579,21 +579,20 @@ TEST_F(HttpClient, FailsWhenDescriptorsRunOut) {
 class HttpsClient : public HttpClient {
 protected:
     static void SetUpTestSuite() {
-        std::string folder = "/tmp/narratoria-https-XXXXXX";
-        ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-        certificate = new std::string(folder + "/certificate.pem");
+        files = new test::Folder;
+        certificate = new std::string(*files / "certificate.pem");
+        const std::string key = *files / "key.pem";
         const std::string command =
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-            "-subj "
-            "/CN=localhost -addext subjectAltName=DNS:localhost -keyout " +
-            folder + "/key.pem -out " + *certificate + " 2>/dev/null";
+            "-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout " +
+            key + " -out " + *certificate + " 2>/dev/null";
         if (std::system(command.c_str()) != 0) GTEST_SKIP() << "openssl is not installed";
-        server = new HttpServer({*certificate, folder + "/key.pem"});
+        server = new HttpServer({*certificate, key});
     }
     static void TearDownTestSuite() {
         delete std::exchange(server, nullptr);
-        std::filesystem::remove_all(std::filesystem::path(*certificate).parent_path());
         delete certificate;
+        delete files;
     }
     void SetUp() override {
         if (server == nullptr) GTEST_SKIP() << "openssl is not installed";
@@ -604,9 +603,11 @@ protected:
         return request;
     }
 
+    static test::Folder* files;
     static std::string* certificate;
 };
 
+test::Folder* HttpsClient::files = nullptr;
 std::string* HttpsClient::certificate = nullptr;
 
 TEST_F(HttpsClient, TrustsConfiguredAuthorities) {
@@ -709,9 +710,8 @@ process.stdin.on('data', () => {}).on('end', () => process.exit(0));
 
 TEST_F(HttpsClient, SpeaksHttp2AndSharesAConnection) {
     if (std::system("command -v node >/dev/null") != 0) GTEST_SKIP() << "node is not installed";
-    const std::string folder = std::filesystem::path(*certificate).parent_path();
-    std::ofstream(folder + "/server.js") << kHttp2Server;
-    const HttpServer http2("node", folder + "/server.js", {*certificate, folder + "/key.pem"});
+    const HttpServer http2("node", files->write("server.js", kHttp2Server),
+                           {*certificate, *files / "key.pem"});
     client.trust(*certificate);
     Request request;
     request.url = http2.tls_url("/hello");

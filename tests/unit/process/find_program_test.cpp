@@ -2,31 +2,19 @@
 #include "process/find_program.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
+
+#include "conformance/folder.hpp"
 
 namespace {
 
-namespace fs = std::filesystem;
 using narratoria::process::find_program;
 
 class FindProgramTest : public testing::Test {
 protected:
-    void SetUp() override {
-        char name[] = "/tmp/narratoria-find-XXXXXX";
-        ASSERT_NE(::mkdtemp(name), nullptr);
-        root = fs::canonical(name).string();
-        fs::create_directories(root + "/first");
-        fs::create_directories(root + "/second");
-    }
-    void TearDown() override { fs::remove_all(root); }
-
-    std::string add(const std::string& path, mode_t mode) {
-        std::ofstream(root + "/" + path) << "#!/bin/sh\n";
-        ::chmod((root + "/" + path).c_str(), mode);
-        return root + "/" + path;
+    std::string add(const std::string& path, mode_t mode) const {
+        return folder.write(path, "#!/bin/sh\n", mode);
     }
     std::string find(const std::string& name) {
         reason.clear();
@@ -34,7 +22,8 @@ protected:
             name, {"HOME=/", "PATH=:relative:" + root + "/first:" + root + "/second"}, reason);
     }
 
-    std::string root;
+    const narratoria::test::Folder folder;
+    const std::string& root = folder.path();
     std::string reason;
 };
 
@@ -47,7 +36,7 @@ TEST_F(FindProgramTest, TakesFirstProgramInPath) {
 }
 
 TEST_F(FindProgramTest, SkipsDirectoriesAndNonExecutableFiles) {
-    fs::create_directories(root + "/first/light");
+    std::filesystem::create_directories(folder / "first/light");
     const std::string second = add("second/light", 0755);
     EXPECT_EQ(find("light"), second);
     add("first/door", 0644);

@@ -3,24 +3,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <string>
+
+#include "conformance/folder.hpp"
 
 namespace {
 
 using narratoria::process::script_fault;
 using narratoria::process::shell_word;
+using narratoria::test::Folder;
 using testing::HasSubstr;
 
 std::string trouble_with(std::string_view text) {
-    std::string path = testing::TempDir() + "script-XXXXXX";
-    ::close(::mkstemp(path.data()));
-    std::ofstream(path, std::ios::binary) << text;
+    const Folder folder;
+    const std::string path = folder.write("script", text);
     std::string trouble = script_fault(path);
-    ::unlink(path.c_str());
     const size_t place = trouble.find(path);
     if (place != std::string::npos) trouble.replace(place, path.size(), "FILE");
     return trouble;
@@ -65,12 +63,8 @@ TEST(Script, ReportsMissingInterpreterAndByteOrderMark) {
 }
 
 TEST(Script, DoesNotBlockOnPipe) {
-    std::string path = testing::TempDir() + "pipe-XXXXXX";
-    ::close(::mkstemp(path.data()));
-    ::unlink(path.c_str());
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(script_fault(path), "");
-    ::unlink(path.c_str());
+    const Folder folder;
+    EXPECT_EQ(script_fault(folder.fifo("pipe")), "");
 }
 
 }  // namespace

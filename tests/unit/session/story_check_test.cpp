@@ -3,15 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/bytes/utf8.hpp"
+#include "conformance/folder.hpp"
 #include "support/folders.hpp"
 
 namespace {
@@ -27,23 +26,15 @@ const std::string kProgram = "#!/bin/sh\n";
 
 class StoryCheck : public testing::Test {
 protected:
-    void SetUp() override {
-        std::string name = testing::TempDir() + "story-check-XXXXXX";
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder = std::filesystem::canonical(name);
-        std::filesystem::create_directory(folder / "tools");
+    StoryCheck() {
         toml("");
         write("prompts.json", R"({"prompts":[]})");
         add("tools/lamp", kProgram);
     }
-    void TearDown() override { std::filesystem::remove_all(folder); }
 
-    void write(const std::string& name, std::string_view text) {
-        std::ofstream(folder / name, std::ios::binary) << text;
-    }
+    void write(const std::string& name, std::string_view text) { folder.write(name, text); }
     void add(const std::string& name, std::string_view text, mode_t mode = 0755) {
-        write(name, text);
-        ::chmod((folder / name).c_str(), mode);
+        folder.write(name, text, mode);
     }
     void toml(const std::string& rest) { write("story.toml", "title = \"T\"\n" + rest); }
     // Writes prompts.json with one prompt; its plan is on line 2.
@@ -74,7 +65,7 @@ protected:
     std::vector<std::string> places() {
         messages.clear();
         Faults faults;
-        check_story(folder.string(), faults);
+        check_story(story, faults);
         std::vector<std::string> all;
         for (const Fault& fault : faults) {
             all.push_back(fault.file + ":" + std::to_string(fault.line) + ":" +
@@ -89,7 +80,8 @@ protected:
         return messages;
     }
 
-    std::filesystem::path folder;
+    const test::Folder folder;
+    std::string story = folder.path();
     std::string messages;
 };
 
@@ -186,10 +178,10 @@ TEST_F(StoryCheck, ReportsAnInvalidManifestOnce) {
 TEST_F(StoryCheck, NamesAToolThatCannotRun) {
     tool("tools/lamp");
     add("tools/lamp", kProgram, 0644);
-    EXPECT_THAT(warning(), HasSubstr("chmod +x " + (folder / "tools/lamp").string()));
+    EXPECT_THAT(warning(), HasSubstr("chmod +x " + folder / "tools/lamp"));
     std::filesystem::rename(folder / "tools/lamp", folder / "tools/my lamp");
     tool("tools/my lamp");
-    EXPECT_THAT(warning(), HasSubstr("chmod +x '" + (folder / "tools/my lamp").string() + "'"));
+    EXPECT_THAT(warning(), HasSubstr("chmod +x '" + folder / "tools/my lamp" + "'"));
     tool("tools/lamp");
     add("tools/lamp", "");
     EXPECT_THAT(warning(), HasSubstr("is empty"));
@@ -226,7 +218,7 @@ TEST_F(StoryCheck, NamesAnInterpreterThatEnvDoesNotFind) {
     std::filesystem::create_directory(folder / "bin");
     add("bin/nowhere9", "#!/bin/sh\n");
     add("tools/lamp", "#!/usr/bin/env nowhere9\n");
-    toml("[tools.environment]\nPATH = \"" + (folder / "bin").string() + "\"\n");
+    toml("[tools.environment]\nPATH = \"" + folder / "bin" + "\"\n");
     EXPECT_THAT(places(), IsEmpty()) << messages;
 }
 
@@ -235,10 +227,10 @@ TEST_F(StoryCheck, MessagesAreUtf8WhateverTheFileNames) {
     tool("tools/lampx");
     EXPECT_THAT(warning(), HasSubstr("did you mean \"tools/lamp\"?"));
     toml("[tools]\nallow_paths = [\"nowhere\"]\n");
-    const std::filesystem::path odd = folder.string() + "\xFF";
-    std::filesystem::rename(folder, odd);
-    folder = odd;
     tool("tools/lamp");
+    const test::Folder other;
+    story = other / "\xFF";
+    std::filesystem::copy(folder.path(), story, std::filesystem::copy_options::recursive);
     places();
     EXPECT_TRUE(utf8::is_valid(messages)) << messages;
 }
@@ -264,7 +256,7 @@ TEST_F(StoryCheck, NamesThePluginsThatCouldRegisterATool) {
         EXPECT_THAT(messages,
                     HasSubstr("\"roll\" is not a file of the story; only a plugin can provide it "
                               "(\"org.example.dice\"); narratoria validate story --plugins " +
-                              folder.string() + " loads it and checks\n"));
+                              folder.path() + " loads it and checks\n"));
         tool("lmap");
         EXPECT_THAT(warning(), HasSubstr("did you mean \"lamp\"?"));
         tool("./roll");
@@ -346,7 +338,7 @@ TEST_F(StoryCheck, NamesAMissingNarratorAndMissingPlugins) {
 }
 
 TEST_F(StoryCheck, SaysOnceWhyAPluginOfTheStoryIsNotUsed) {
-    const std::string file = (folder / "plugins/bell.so").string();
+    const std::string file = folder / "plugins/bell.so";
     toml("[plugins.\"org.example.bell\"]\n");
     add_plugin("bell", "", R"(,"settings":7)");
     EXPECT_THAT(warning(),
@@ -437,7 +429,7 @@ TEST_F(StoryCheck, LoadingAStoryGivesNoWarnings) {
     toml("[narrator]\nname = \"templat\"\n");
     tool("nowhere");
     Faults faults;
-    EXPECT_TRUE(session::load_story(folder.string(), faults));
+    EXPECT_TRUE(session::load_story(folder.path(), faults));
     EXPECT_THAT(faults, IsEmpty());
 }
 

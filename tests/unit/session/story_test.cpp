@@ -2,13 +2,12 @@
 #include "session/story.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "conformance/folder.hpp"
 #include "session/prompts.hpp"
 #include "support/folders.hpp"
 #include "unit/session/places.hpp"
@@ -20,34 +19,13 @@ using namespace std::string_literals;
 using session::load_story;
 using session::places;
 using session::Story;
+using test::Folder;
 
 const std::string kTitle = "title = \"T\"\n";
 
-// A temporary story folder, removed in the destructor.
-class Folder {
-public:
-    Folder() {
-        std::string name = testing::TempDir() + "story-XXXXXX";
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        path_ = std::filesystem::canonical(name);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-
-    Folder& with(const std::string& name, std::string_view text) {
-        std::ofstream(path_ / name, std::ios::binary) << text;
-        return *this;
-    }
-    std::string path() const { return path_.string(); }
-
-private:
-    std::filesystem::path path_;
-};
-
 std::optional<Story> load(std::string_view toml, Faults& faults) {
-    Folder folder;
-    folder.with("story.toml", toml);
+    const Folder folder;
+    folder.write("story.toml", toml);
     return load_story(folder.path(), faults);
 }
 
@@ -61,9 +39,9 @@ std::vector<std::string> faults_of(std::string_view toml) {
 using List = std::vector<std::string>;
 
 TEST(Story, IsReadFromItsResolvedFolder) {
-    Folder folder;
-    folder.with("story.toml", kTitle + "[tools]\nallow_paths = [\"tools\"]\n")
-        .with("prompts.json", R"({"prompts":[]})");
+    const Folder folder;
+    folder.write("story.toml", kTitle + "[tools]\nallow_paths = [\"tools\"]\n");
+    folder.write("prompts.json", R"({"prompts":[]})");
     Faults faults;
     const std::optional<Story> story = load_story(folder.path() + "/.", faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
@@ -75,10 +53,10 @@ TEST(Story, IsReadFromItsResolvedFolder) {
 
 TEST(Story, FilesMayBeginWithAByteOrderMark) {
     const std::string mark = "\xEF\xBB\xBF";
-    Folder folder;
-    folder.with("story.toml", mark + kTitle)
-        .with("prompts.json", mark + R"({"prompts":[]})")
-        .with("state.schema.json", mark + "{}");
+    const Folder folder;
+    folder.write("story.toml", mark + kTitle);
+    folder.write("prompts.json", mark + R"({"prompts":[]})");
+    folder.write("state.schema.json", mark + "{}");
     Faults faults;
     const std::optional<Story> story = load_story(folder.path(), faults);
     ASSERT_TRUE(story) << describe_faults(faults, "");
@@ -86,7 +64,7 @@ TEST(Story, FilesMayBeginWithAByteOrderMark) {
 }
 
 TEST(Story, MustBeAFolderWithAStoryFile) {
-    Folder folder;
+    const Folder folder;
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults), List{"story.toml:0:0  story-file"});
@@ -94,7 +72,7 @@ TEST(Story, MustBeAFolderWithAStoryFile) {
 
     for (const std::string& missing : {folder.path() + "/nowhere", ""s, "a\0b"s,
                                        folder.path() + "/file", folder.path() + "/file/below"}) {
-        folder.with("file", "");
+        folder.write("file", "");
         faults.clear();
         EXPECT_FALSE(load_story(missing, faults));
         ASSERT_EQ(places(faults), List{":0:0  story-folder"}) << missing;
@@ -103,15 +81,15 @@ TEST(Story, MustBeAFolderWithAStoryFile) {
 }
 
 TEST(Story, UnreadableStoryIsReportedWithTheReason) {
-    Folder folder;
-    std::filesystem::create_directory(folder.path() + "/story.toml");
-    ASSERT_EQ(mkfifo((folder.path() + "/prompts.json").c_str(), 0600), 0);
+    const Folder folder;
+    std::filesystem::create_directory(folder / "story.toml");
+    folder.fifo("prompts.json");
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults), (List{"story.toml:0:0  story-file", "prompts.json:0:0  story-file"}))
         << "a pipe without a writer must not block";
-    Folder large;
-    large.with("story.toml", kTitle + "#" + std::string(size_t{2} << 20, 'x'));
+    const Folder large;
+    large.write("story.toml", kTitle + "#" + std::string(size_t{2} << 20, 'x'));
     faults.clear();
     EXPECT_FALSE(load_story(large.path(), faults));
     EXPECT_EQ(places(faults), List{"story.toml:0:0  story-file"});
@@ -124,8 +102,9 @@ TEST(Story, NeedsThePromptsOfItsNarrator) {
 }
 
 TEST(Story, ListsTheFaultsOfBothFiles) {
-    Folder folder;
-    folder.with("story.toml", "x = 1\n").with("prompts.json", "{}");
+    const Folder folder;
+    folder.write("story.toml", "x = 1\n");
+    folder.write("prompts.json", "{}");
     Faults faults;
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults),
@@ -146,14 +125,13 @@ TEST(Story, ExamplesAreValid) {
 }
 
 TEST(Story, ManifestsOfItsToolsAreChecked) {
-    Folder folder;
-    folder.with("story.toml", kTitle);
-    std::filesystem::create_directory(folder.path() + "/tools");
-    folder.with("tools/good.tool.json", R"({"name":"good","input":{"type":"object"}})");
+    const Folder folder;
+    folder.write("story.toml", kTitle);
+    folder.write("tools/good.tool.json", R"({"name":"good","input":{"type":"object"}})");
     Faults faults;
     EXPECT_TRUE(load_story(folder.path(), faults));
-    folder.with("tools/a.tool.json", "{\"input\":\n {\"type\":\"objekt\"}}")
-        .with("tools/b.tool.json", R"({"name":"c"})");
+    folder.write("tools/a.tool.json", "{\"input\":\n {\"type\":\"objekt\"}}");
+    folder.write("tools/b.tool.json", R"({"name":"c"})");
     EXPECT_FALSE(load_story(folder.path(), faults));
     EXPECT_EQ(places(faults), (List{"tools/a.tool.json:2:10 /input/type schema-keyword",
                                     "tools/b.tool.json:1:9 /name manifest-name"}));

@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
+
+#include "conformance/folder.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -136,21 +136,13 @@ TEST(Manifest, NameMustMatchFile) {
 
 class ManifestFilesTest : public testing::Test {
 protected:
-    ManifestFilesTest() {
-        std::string name = testing::TempDir() + "manifest-XXXXXX";
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        folder_ = name;
-    }
-    ~ManifestFilesTest() override { std::filesystem::remove_all(folder_); }
-    void write(const std::string& name, const std::string& text) {
-        std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
-    }
+    void write(const std::string& name, const std::string& text) { folder_.write(name, text); }
     std::shared_ptr<const Definition> get(const std::string& tool) {
         problem_.clear();
-        return files_.definition_of(folder_ + "/" + tool, problem_);
+        return files_.definition_of(folder_ / tool, problem_);
     }
 
-    std::string folder_;
+    const test::Folder folder_;
     std::string problem_;
     ManifestFiles files_;
 };
@@ -170,7 +162,7 @@ TEST_F(ManifestFilesTest, RereadsManifestOnlyAfterChange) {
     EXPECT_EQ(get("a"), first);
     write("a.tool.json", R"({"input":{"type":"object","maxProperties":2}})");
     EXPECT_NE(get("a"), first);
-    std::filesystem::remove(folder_ + "/a.tool.json");
+    std::filesystem::remove(folder_ / "a.tool.json");
     EXPECT_EQ(get("a")->input, nullptr);
 }
 
@@ -186,7 +178,7 @@ TEST_F(ManifestFilesTest, ReportsInvalidManifestWithPlace) {
 }
 
 TEST_F(ManifestFilesTest, DoesNotReadFromPipe) {
-    ASSERT_EQ(::mkfifo((folder_ + "/a.tool.json").c_str(), 0600), 0);
+    folder_.fifo("a.tool.json");
     get("a");
     EXPECT_THAT(problem_, HasSubstr("it is not a regular file"));
 }

@@ -8,13 +8,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
+#include "conformance/folder.hpp"
 #include "process/find_program.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+using narratoria::test::Folder;
 using narratoria::tool::Definition;
 using narratoria::tool::Origin;
 using narratoria::tool::Registry;
@@ -134,43 +135,34 @@ TEST(Registry, HidesDefinitionOnlyFromList) {
 
 // Root may execute a file if any user may. Its owner may not if only other users may.
 TEST(Registry, ListsFilesThatThisProcessMayExecute) {
-    char made[] = "/tmp/narratoria-registry-XXXXXX";
-    ASSERT_NE(::mkdtemp(made), nullptr);
-    const std::string file = std::string(made) + "/odd";
-    std::ofstream(file) << "#!/bin/sh\n";
-    Registry registry(made);
+    const Folder folder;
+    const std::string file = folder.write("odd", "#!/bin/sh\n");
+    Registry registry(folder.path());
     for (const mode_t mode : {0655u, 0765u, 0666u, 0611u}) {
         ASSERT_EQ(::chmod(file.c_str(), mode), 0);
         EXPECT_EQ(registry.list().size(), ::access(file.c_str(), X_OK) == 0 ? 1u : 0u) << mode;
         EXPECT_EQ(narratoria::process::is_program(file), registry.list().size() == 1) << mode;
     }
-    fs::remove_all(made);
 }
 
 TEST(Registry, ListsCurrentExecutableFilesOfFolder) {
-    char made[] = "/tmp/narratoria-registry-XXXXXX";
-    ASSERT_NE(::mkdtemp(made), nullptr);
-    const std::string folder = made;
-    const Registry empty(folder + "/none");
+    const Folder folder;
+    const Registry empty(folder / "none");
     EXPECT_THAT(names(empty), IsEmpty());
-    Registry registry(folder);
+    Registry registry(folder.path());
     registry.add(define("aaa"));
-    auto add = [&](const char* name, mode_t mode) {
-        std::ofstream(folder + "/" + name) << "#!/bin/sh\n";
-        ::chmod((folder + "/" + name).c_str(), mode);
-    };
+    auto add = [&](const char* name, mode_t mode) { folder.write(name, "#!/bin/sh\n", mode); };
     add("light.sh", 0755);
     add("door", 0700);
     add("notes.txt", 0644);
-    fs::create_directory(folder + "/assets");
+    fs::create_directory(folder / "assets");
     EXPECT_THAT(names(registry), ElementsAre("door", "light.sh", "aaa"));
     const auto door = registry.list().front();
     EXPECT_EQ(door->origin.kind, Origin::Kind::File);
-    EXPECT_EQ(door->origin.place, folder + "/door");
+    EXPECT_EQ(door->origin.place, folder / "door");
     EXPECT_EQ(registry.find("door"), nullptr) << "files are found by their path";
-    fs::remove(folder + "/door");
+    fs::remove(folder / "door");
     EXPECT_THAT(names(registry), ElementsAre("light.sh", "aaa"));
-    fs::remove_all(folder);
 }
 
 }  // namespace

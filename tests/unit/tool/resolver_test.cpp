@@ -8,6 +8,8 @@
 #include <fstream>
 #include <memory>
 
+#include "conformance/folder.hpp"
+
 namespace {
 
 using namespace narratoria;
@@ -29,19 +31,12 @@ class NoRunner : public tool::Runner {
 class ResolverTest : public testing::Test {
 protected:
     void SetUp() override {
-        char name[] = "/tmp/narratoria-resolver-XXXXXX";
-        ASSERT_NE(::mkdtemp(name), nullptr);
-        root = fs::canonical(name).string();
-        for (const char* folder : {"plan/sub", "story/tools", "outside"}) {
-            fs::create_directories(root + "/" + folder);
-        }
         for (const char* file : {"plan/here", "plan/both", "plan/sub/deep", "plan/a:b",
                                  "story/tools/both", "story/tools/there", "outside/tool"}) {
-            std::ofstream(root + "/" + file) << "#!/bin/sh\n";
+            folder.write(file, "#!/bin/sh\n");
         }
         runners.add(tool::kProcessRunner, processes);
     }
-    void TearDown() override { fs::remove_all(root); }
 
     std::string resolve(const Resolver& resolver, std::string_view path) const {
         const Resolution found = resolver.resolve(path, root + "/plan");
@@ -54,7 +49,8 @@ protected:
         return found.forbidden;
     }
 
-    std::string root;
+    const test::Folder folder;
+    const std::string& root = folder.path();
     const std::shared_ptr<tool::Runner> processes = std::make_shared<NoRunner>();
     tool::Registry registry;
     tool::Runners runners;

@@ -2,14 +2,11 @@
 #include "tool/project/runner/container_runner.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "conformance/folder.hpp"
 #include "tool/project/binding.hpp"
 
 namespace narratoria::tool {
@@ -63,37 +60,30 @@ class Nobody : public AttemptListener {
 class ContainerRunnerTest : public testing::Test {
 protected:
     ContainerRunnerTest() {
-        folder = testing::TempDir() + "narratoria-containers-" + std::to_string(getpid());
-        std::filesystem::create_directories(folder);
-        std::ofstream(folder + "/client")
-            << "#!/bin/sh\necho \"$@\" >> " << folder << "/log\n"
-            << "case $1 in run) exec sleep 600 ;; kill) [ ! -e " << folder << "/absent ] ;; esac\n";
-        chmod((folder + "/client").c_str(), 0755);
-        setenv("NARRATORIA_CONTAINER_RUNTIME", (folder + "/client").c_str(), 1);
+        const std::string client =
+            folder.write("client",
+                         "#!/bin/sh\necho \"$@\" >> " + folder / "log" +
+                             "\ncase $1 in run) exec sleep 600 ;; kill) [ ! -e " +
+                             folder / "absent" + " ] ;; esac\n",
+                         0755);
+        setenv("NARRATORIA_CONTAINER_RUNTIME", client.c_str(), 1);
     }
-    ~ContainerRunnerTest() override {
-        unsetenv("NARRATORIA_CONTAINER_RUNTIME");
-        std::filesystem::remove_all(folder);
-    }
+    ~ContainerRunnerTest() override { unsetenv("NARRATORIA_CONTAINER_RUNTIME"); }
 
-    std::string log() const {
-        std::stringstream text;
-        text << std::ifstream(folder + "/log").rdbuf();
-        return text.str();
-    }
+    std::string log() const { return folder.read("log"); }
     // Destroys the runner and then the pool during a call.
     void close_during_a_call() const {
         Loop loop;
         process::Pool pool(loop, "");
         RunnerSettings settings;
-        settings.folder = folder;
+        settings.folder = folder.path();
         settings.grace_ms = 0;
         ContainerRunner runner(std::make_shared<ProcessRunner>(pool, settings));
         project::Binding binding;
         binding.name = "tool";
         binding.entry = "tools:run";
         binding.runner = project::RunnerKind::Container;
-        binding.root = folder;
+        binding.root = folder.path();
         binding.image = "image";
         Definition definition;
         definition.binding = std::make_shared<project::Binding>(binding);
@@ -109,7 +99,7 @@ protected:
         while (log().find("run --rm") == std::string::npos) loop.run_for(1000);
     }
 
-    std::string folder;
+    const test::Folder folder;
 };
 
 TEST_F(ContainerRunnerTest, EngineDestructorWaitsForContainerRemoval) {
@@ -119,7 +109,7 @@ TEST_F(ContainerRunnerTest, EngineDestructorWaitsForContainerRemoval) {
 }
 
 TEST_F(ContainerRunnerTest, RemovesContainerThatIsCreatedLater) {
-    std::ofstream(folder + "/absent").close();
+    folder.write("absent", "");
     close_during_a_call();
     const std::string text = log();
     const size_t first = text.find("\nrm -f narratoria-");

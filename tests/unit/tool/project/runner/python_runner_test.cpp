@@ -10,9 +10,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 
+#include "conformance/folder.hpp"
 #include "tool/project/binding.hpp"
 #include "tool/project/runner/process_call.hpp"
 #include "unit/tool/runner/heard.hpp"
@@ -35,8 +35,6 @@ struct Running {
 class PythonRunnerTest : public testing::Test {
 protected:
     PythonRunnerTest() {
-        char name[] = "/tmp/narratoria-python-XXXXXX";
-        folder = ::mkdtemp(name);
         settings.folder = folder;
         binding.name = "t";
         binding.entry = "tool:run";
@@ -47,10 +45,7 @@ protected:
         binding.python.path = {folder};
         make_runner();
     }
-    ~PythonRunnerTest() override {
-        runner.reset();
-        std::filesystem::remove_all(folder);
-    }
+    ~PythonRunnerTest() override { runner.reset(); }
 
     static std::string interpreter() {
         const char* const path = ::getenv("PATH");
@@ -78,12 +73,9 @@ protected:
     }
 
     void write(const std::string& text, const std::string& name = "tool.py") const {
-        std::ofstream(folder + "/" + name) << text;
+        files.write(name, text);
     }
-    std::string read(const std::string& name) const {
-        std::ifstream file(folder + "/" + name);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
+    std::string read(const std::string& name) const { return files.read(name); }
 
     std::unique_ptr<Running> start(std::string input = "{}") {
         auto running = std::make_unique<Running>();
@@ -130,7 +122,8 @@ protected:
         return until([&] { return ::kill(process, 0) != 0; });
     }
 
-    std::string folder;
+    const test::Folder files;
+    const std::string& folder = files.path();
     std::vector<std::string> environment{"PATH=/usr/bin:/bin"};
     Loop loop;
     process::Pool pool{loop, ""};
