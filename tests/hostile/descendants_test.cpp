@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that tools start and leave behind, of any kind, are gone when the invocation ends.
 
-
 #include "support/foreign_writer.hpp"
 #include "support/host.hpp"
 #include "support/witness.hpp"

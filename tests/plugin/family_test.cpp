@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "plugin/story_host.hpp"
 #include "support/folders.hpp"
 

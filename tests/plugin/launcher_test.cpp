@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "plugin/story_host.hpp"
 #include "support/leftovers.hpp"
 
@@ -132,17 +131,6 @@ TEST_F(LauncherTest, PathIsRequired) {
     }
 }
 
-TEST_F(LauncherTest, PathOutsideTheAllowedPathsIsRefused) {
-    folder.says("outside", {kDone});
-    folder.says("tools/inside", {kDone});
-    settings("command = [\"nice\"]", "[tools]\nallow_paths = [\"tools\"]");
-    EXPECT_TRUE(run_path("launcher:tools/inside")["ok"].boolean());
-    for (const std::string& path :
-         std::vector<std::string>{"outside", "tools/../outside", folder / "outside"}) {
-        EXPECT_ANY_THROW(run_path("launcher:" + path)) << path;
-    }
-}
-
 TEST_F(LauncherTest, NameDoesNotBypassTheAllowedPaths) {
     const Folder elsewhere;
     const std::string outside = elsewhere.says("outside", {kDone});
@@ -201,13 +189,6 @@ TEST_F(LauncherTest, ExitStatusIsTheTools) {
     EXPECT_EQ(tool["attempts"][0]["exitStatus"].integer(), 7) << tool.text();
 }
 
-TEST_F(LauncherTest, FailedAttemptIsRetried) {
-    settings("command = [\"./" + wrapper("wrap") + "\"]");
-    folder.says("fails", {}, 1);
-    run_path("launcher:fails", R"("retryPolicy":{"maxRetries":1,"backoffMs":1})");
-    EXPECT_EQ(lines_of(folder.read("wrap.log")).size(), 2U);
-}
-
 TEST_F(LauncherTest, TimeoutLeavesNoProcess) {
     settings("command = [\"./" + wrapper("wrap") + "\", \"env\"]", "[times]\ngrace_ms = 100");
     // Even on a slow machine, the tool writes its process ids before the timeout.
@@ -240,12 +221,6 @@ TEST_F(LauncherTest, EndOfTheSessionLeavesNoProcess) {
     ASSERT_TRUE(until([&] { return is_running(); }));
     session.reset();
     ASSERT_TRUE(until([&] { return is_gone("self") && is_gone("child"); }));
-}
-
-TEST_F(LauncherTest, InvalidEventIsAProtocolError) {
-    settings(R"(command = ["nice"])");
-    folder.says("babbles", {"hello"});
-    EXPECT_EQ(run_path("launcher:babbles")["errorCode"].string(), "PROTOCOL_ERROR");
 }
 
 }  // namespace

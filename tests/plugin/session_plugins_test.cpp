@@ -677,13 +677,6 @@ TEST_F(PluginTest, SchemeMayContainAPlus) {
     EXPECT_TRUE(run_path("git+ssh:x")["ok"].boolean());
 }
 
-TEST_F(PluginTest, InvalidSchemaIsRefusedWithItsPosition) {
-    story("", {"bad_schema"});
-    open();
-    EXPECT_THAT(plugin("test.bad_schema")["reason"].string(),
-                HasSubstr("/properties/a/type: a type must be"));
-}
-
 TEST_F(PluginTest, RunnerReportsHowItFailed) {
     story("");
     open();

@@ -273,10 +273,6 @@ void generate(void* instance, const nar_narrator_request* request) {
         probe.token = token;
         return;
     }
-    if (probe.does("empty")) {
-        host->reply(probe.host, token, view(""));
-        return;
-    }
     if (probe.does("twice")) {
         host->reply(probe.host, token, view(kPlan));
         probe.note("second " + std::to_string(host->reply(probe.host, token, view(kPlan))));

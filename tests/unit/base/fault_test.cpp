@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "base/json/tape.hpp"
 
 namespace {

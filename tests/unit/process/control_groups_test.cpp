@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "process/supervisor/events.h"
 #include "process/supervisor/protocol.h"
 #include "support/leftovers.hpp"
