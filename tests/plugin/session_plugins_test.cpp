@@ -11,6 +11,7 @@
 
 #include "plugin/host.hpp"
 #include "support/folders.hpp"
+#include "support/variable.hpp"
 
 namespace narratoria::test {
 namespace {
@@ -203,11 +204,10 @@ TEST_F(PluginTest, StateCannotBeReadInInit) {
 
 TEST_F(PluginTest, SafeModeLoadsOnlyHostAndInstalledPlugins) {
     story("");
-    ::setenv("NARRATORIA_SAFE_MODE", "1", 1);
+    const Variable safe_mode("NARRATORIA_SAFE_MODE", "1");
     const std::string file = library("second");
     const std::string_view list[] = {file};
     open({.plugins = list});
-    ::unsetenv("NARRATORIA_SAFE_MODE");
     EXPECT_EQ(plugin("test.second")["state"].string(), "active");
     EXPECT_THAT(plugin("test.probe")["reason"].string(), HasSubstr("NARRATORIA_SAFE_MODE is set"));
 }

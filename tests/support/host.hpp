@@ -21,6 +21,7 @@
 #include "support/folders.hpp"
 #include "support/json_view.hpp"
 #include "support/leftovers.hpp"
+#include "support/variable.hpp"
 
 namespace narratoria::hostile {
 
@@ -173,8 +174,7 @@ protected:
     void SetUp() override {
         // Processes that escape a supervisor become children of this one; TearDown() finds them.
         ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-        if (const char* before = ::getenv("TMPDIR")) temporary_before_ = before;
-        ASSERT_EQ(::setenv("TMPDIR", folder.path().c_str(), 1), 0);
+        temporary_.emplace("TMPDIR", folder.path());
         // The first loop of a process opens descriptors that stay open (libuv's signal pipe).
         { Engine first; }
         descriptors_before_ = open_descriptors();
@@ -182,8 +182,7 @@ protected:
 
     void TearDown() override {
         host.reset();
-        if (temporary_before_) ::setenv("TMPDIR", temporary_before_->c_str(), 1);
-        else ::unsetenv("TMPDIR");
+        temporary_.reset();
         expect_no_children();
         EXPECT_EQ(open_descriptors(), descriptors_before_);
         EXPECT_THAT(folder.files(), testing::IsEmpty());
@@ -208,7 +207,7 @@ protected:
     std::unique_ptr<Host> host;
 
 private:
-    std::optional<std::string> temporary_before_;
+    std::optional<test::Variable> temporary_;
     std::map<int, std::string> descriptors_before_;
 };
 

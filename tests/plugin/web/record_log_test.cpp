@@ -4,10 +4,11 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "support/variable.hpp"
 
 namespace narratoria::web {
 namespace {
@@ -99,12 +100,8 @@ TEST_F(RecordLogTest, FailedRecordLeavesNothing) {
 }
 
 TEST_F(RecordLogTest, WithoutAFileRecordsStayInMemory) {
-    const char* before = std::getenv("TMPDIR");
-    const std::string kept = before == nullptr ? "" : before;
-    ::setenv("TMPDIR", "/proc/nowhere", 1);
+    const narratoria::test::Variable temporary("TMPDIR", "/proc/nowhere");
     for (std::uint64_t number = 1; number <= 3000; ++number) append(number, std::to_string(number));
-    if (before == nullptr) ::unsetenv("TMPDIR");
-    else ::setenv("TMPDIR", kept.c_str(), 1);
     EXPECT_EQ(read(0, written.size()), written);
     EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("stay in memory")));
 }

@@ -9,14 +9,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <thread>
 
 #include "base/descriptor.hpp"
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"
+#include "support/variable.hpp"
 
 namespace narratoria::asset {
 namespace {
@@ -55,26 +54,10 @@ protected:
     std::string message;
 };
 
-// Sets TMPDIR and restores it in the destructor.
-class TemporaryFolder {
-public:
-    explicit TemporaryFolder(const std::string& path) {
-        if (const char* before = getenv("TMPDIR")) before_ = before;
-        setenv("TMPDIR", path.c_str(), 1);
-    }
-    ~TemporaryFolder() {
-        if (before_) setenv("TMPDIR", before_->c_str(), 1);
-        else unsetenv("TMPDIR");
-    }
-
-private:
-    std::optional<std::string> before_;
-};
-
 constexpr const char* kScratch = "narratoria-scratch-01234567-89ab-4cde-8f01-23456789abcd-1";
 
 TEST_F(RegistryTest, RefusesFilesInsideAScratchFolder) {
-    const TemporaryFolder temporary(folder.path());
+    const test::Variable temporary("TMPDIR", folder.path());
     std::filesystem::create_directory(folder / kScratch);
     folder.write(std::string(kScratch) + "/torch.png", "");
     EXPECT_EQ(code_of(asset(folder / kScratch + "/torch.png")), "ASSET_TEMPORARY");
@@ -85,7 +68,7 @@ TEST_F(RegistryTest, RefusesFilesInsideAScratchFolder) {
 }
 
 TEST_F(RegistryTest, AcceptsFilesInFoldersWithSimilarNames) {
-    const TemporaryFolder temporary(folder.path());
+    const test::Variable temporary("TMPDIR", folder.path());
     for (const std::string& name :
          {std::string("narratoria-scratch-story"), "stories/" + std::string(kScratch)}) {
         std::filesystem::create_directories(folder / name);

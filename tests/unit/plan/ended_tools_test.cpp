@@ -9,6 +9,7 @@
 
 #include "conformance/folder.hpp"
 #include "plan/result.hpp"
+#include "support/variable.hpp"
 #include "unit/plan/text_output.hpp"
 
 namespace narratoria::plan {
@@ -148,12 +149,9 @@ TEST(EndedTools, ManyToolsAreStoredInAFile) {
 
 TEST(EndedTools, StayInMemoryIfTheFileCannotBeWritten) {
     const test::Folder folder;
-    const std::string before = std::getenv("TMPDIR") ? std::getenv("TMPDIR") : "";
-    ::setenv("TMPDIR", (folder.path() + "/missing").c_str(), 1);
+    const test::Variable temporary("TMPDIR", folder / "missing");
     EndedTools tools;
     fill(tools, 150'000, 100);
-    if (before.empty()) ::unsetenv("TMPDIR");
-    else ::setenv("TMPDIR", before.c_str(), 1);
     EXPECT_GT(tools.memory(), EventSpool::kInMemory);
     EXPECT_EQ(read(tools, 100), 150'000u);
 }

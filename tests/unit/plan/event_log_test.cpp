@@ -12,6 +12,7 @@
 #include "conformance/folder.hpp"
 #include "conformance/json.hpp"
 #include "plan/result.hpp"
+#include "support/variable.hpp"
 
 namespace narratoria::plan {
 namespace {
@@ -56,25 +57,6 @@ std::string written(const EventLog& log) {
     EXPECT_TRUE(log.write(output));
     return output.text;
 }
-
-// Sets TMPDIR, where spools are created, and restores it in the destructor.
-class TemporaryFolderSetting {
-public:
-    explicit TemporaryFolderSetting(const std::string& path) {
-        const char* before = std::getenv("TMPDIR");
-        was_set_ = before != nullptr;
-        if (was_set_) before_ = before;
-        ::setenv("TMPDIR", path.c_str(), 1);
-    }
-    ~TemporaryFolderSetting() {
-        if (was_set_) ::setenv("TMPDIR", before_.c_str(), 1);
-        else ::unsetenv("TMPDIR");
-    }
-
-private:
-    bool was_set_;
-    std::string before_;
-};
 
 // Only events that are not in the file yet use memory.
 TEST(EventLog, SpilledEventsUseNoMemory) {
@@ -166,7 +148,7 @@ TEST(EventLog, InterleavedToolsShareAFileWithoutMixing) {
 
 TEST(EventLog, SpoolFileHasNoName) {
     const test::Folder folder;
-    const TemporaryFolderSetting setting(folder.path());
+    const test::Variable setting("TMPDIR", folder.path());
     auto spool = std::make_shared<EventSpool>();
     EventLog log(spool);
     std::string expected;
@@ -179,7 +161,7 @@ TEST(EventLog, SpoolFileHasNoName) {
 }
 
 TEST(EventLog, EventsStayInMemoryIfNoFileCanBeCreated) {
-    const TemporaryFolderSetting setting("/nonexistent/folder");
+    const test::Variable setting("TMPDIR", "/nonexistent/folder");
     EventLog log(std::make_shared<EventSpool>());
     std::string expected;
     for (size_t i = 0; expected.size() < 2 * EventSpool::kInMemory; ++i)
@@ -197,7 +179,7 @@ TEST(EventLog, FailedFileIsNotRetried) {
         for (size_t i = 0; expected.size() < size; ++i) add(log, expected, line(i, 3000));
     };
     {
-        const TemporaryFolderSetting setting("/nonexistent/folder");
+        const test::Variable setting("TMPDIR", "/nonexistent/folder");
         fill_to(2 * EventSpool::kInMemory);
     }
     fill_to(4 * EventSpool::kInMemory);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json/tape.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -24,10 +25,7 @@ TEST(BuiltInNarrators, EachHasAReservedId) {
             std::count(std::begin(plugin::kBuiltInIds), std::end(plugin::kBuiltInIds), found->id),
             1);
         EXPECT_EQ(found->library().id, id) << "the library must carry the narrator's id";
-        json::Document settings;
-        json::ParseError error;
-        ASSERT_TRUE(settings.parse(found->settings(Story(), name), error));
-        EXPECT_TRUE(settings.root().is_object());
+        EXPECT_TRUE(test::parse_json(found->settings(Story(), name))->root().is_object());
     }
     EXPECT_EQ(find_built_in(""), nullptr);
     EXPECT_EQ(find_built_in("script"), nullptr) << "a script narrator is selected by its file";

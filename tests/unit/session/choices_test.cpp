@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/base/json/document.hpp"
+
 namespace narratoria::session {
 namespace {
 
@@ -147,11 +149,9 @@ TEST_F(ChoicesTest, ChoicesAboveAThousandAreDropped) {
     EXPECT_EQ(add("{\"choices\":[" + list + "]}"), Offer::Taken);
     EXPECT_EQ(warning,
               "some choices of a narrative_choice are not offered: 2 beyond the first 1000");
-    json::Document all;
-    json::ParseError error;
-    ASSERT_TRUE(all.parse(choices.json(), error));
+    const auto all = test::parse_json(choices.json());
     size_t count = 0;
-    for ([[maybe_unused]] const json::Value each : all.root().elements()) ++count;
+    for ([[maybe_unused]] const json::Value each : all->root().elements()) ++count;
     EXPECT_EQ(count, Choices::kMaxTexts);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json/writer.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -15,18 +16,16 @@ const char* const kState = R"({"torch":{"lit":true,"oil":2},"door":{"open":false
     "bag":["rope",1.0,"{x}"],"a/b":"here","gone":null})";
 
 bool is_true(std::string_view condition, std::string_view named = "{}") {
-    json::Document document, state, conditions;
-    json::ParseError error;
-    EXPECT_TRUE(state.parse(kState, error));
-    EXPECT_TRUE(document.parse(condition, error)) << condition;
-    EXPECT_TRUE(conditions.parse(named, error));
+    const auto document = test::parse_json(condition);
+    const auto state = test::parse_json(kState);
+    const auto conditions = test::parse_json(named);
     std::string faults;
     std::vector<std::string_view> names;
-    for (const json::Member each : conditions.root().members()) names.push_back(each.key);
+    for (const json::Member each : conditions->root().members()) names.push_back(each.key);
     ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
                     [](json::Value, std::string_view, const std::string&) {},
                     [](json::Value, std::string_view) {}, names}
-        .read(document.root());
+        .read(document->root());
     EXPECT_EQ(faults, "") << condition;
     const Bindings bindings{{"thing", "torch"}, {"place", "a/b"}};
     const NameLookups lookups{look_up_in(bindings),
@@ -36,8 +35,8 @@ bool is_true(std::string_view condition, std::string_view named = "{}") {
                                   if (!text) return std::nullopt;
                                   return json::quoted(*text);
                               }};
-    return holds(document.root(), state.root(), evaluate(conditions.root(), state.root(), lookups),
-                 lookups);
+    return holds(document->root(), state->root(),
+                 evaluate(conditions->root(), state->root(), lookups), lookups);
 }
 
 TEST(Condition, AllMembersMustHold) {

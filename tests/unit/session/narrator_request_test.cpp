@@ -8,6 +8,7 @@
 
 #include "base/json/tape.hpp"
 #include "conformance/json.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -81,10 +82,7 @@ TEST_F(NarratorRequestTest, LaterRequestReportsTheLastPlan) {
 }
 
 TEST_F(NarratorRequestTest, IsOneLine) {
-    json::Document document;
-    json::ParseError error;
-    ASSERT_TRUE(document.parse("{\"list\": [1,\n 2]}", error));
-    store.assign(document.root());
+    store.assign(test::parse_json("{\"list\": [1,\n 2]}")->root());
     const std::string text = write();
     EXPECT_THAT(text, Not(HasSubstr("\n")));
     EXPECT_EQ(Json(text)["state"].text(), R"({"list":[1,2]})");

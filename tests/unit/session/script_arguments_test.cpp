@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "script/limits.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -23,10 +24,7 @@ std::shared_ptr<const tool::Schema> schema_of(const std::string& text) {
 class ScriptArgumentsTest : public ::testing::Test {
 protected:
     script::Value value(const std::string& text) {
-        json::Document document;
-        json::ParseError error;
-        EXPECT_TRUE(document.parse(text, error)) << text;
-        return memory_.from_json(document.root());
+        return memory_.from_json(test::parse_json(text)->root());
     }
 
     script::Memory memory_{script::Limits{}};
@@ -64,10 +62,8 @@ TEST_F(ScriptArgumentsTest, AreValidIfTheSchemaAcceptsThem) {
                 script::Value given = value(object);
                 std::string faults;
                 const bool fits = arguments_.check(schema.get(), given, memory_, faults);
-                json::Document document;
-                json::ParseError error;
-                ASSERT_TRUE(document.parse(arguments_.json(), error));
-                EXPECT_EQ(fits, schema->accepts(document.root())) << text << " " << object;
+                EXPECT_EQ(fits, schema->accepts(test::parse_json(arguments_.json())->root()))
+                    << text << " " << object;
                 EXPECT_EQ(fits, faults.empty());
             }
         }

@@ -6,23 +6,23 @@
 #include <optional>
 #include <string>
 
+#include "unit/base/json/document.hpp"
+
 namespace narratoria::session {
 namespace {
 
 const char* const kState = R"({"coins":5,"bag":["rope",1],"door":{"open":false,"key":"iron"}})";
 
 std::string patch(std::string_view operations) {
-    json::Document document, state;
-    json::ParseError error;
-    EXPECT_TRUE(state.parse(kState, error));
-    EXPECT_TRUE(document.parse(operations, error)) << operations;
+    const auto document = test::parse_json(operations);
+    const auto state = test::parse_json(kState);
     const Bindings bindings{{"thing", "a lamp"}, {"/g", "ag"}};
     const NameLookup json_of = [](std::string_view name) -> std::optional<std::string> {
         if (name == "roll.result.total") return "12";
         return std::nullopt;
     };
     std::string why;
-    return patch_of(document.root(), state.root(), {look_up_in(bindings), json_of}, why)
+    return patch_of(document->root(), state->root(), {look_up_in(bindings), json_of}, why)
         .value_or(why);
 }
 
@@ -77,11 +77,7 @@ TEST(StateOperations, ExpandNamesInPointers) {
 
 TEST(StateOperations, DifferenceMakesOneStateOfAnother) {
     const auto of = [](const char* from, const char* to) {
-        json::Document a, b;
-        json::ParseError error;
-        a.parse(from, error);
-        b.parse(to, error);
-        return difference(a.root(), b.root());
+        return difference(test::parse_json(from)->root(), test::parse_json(to)->root());
     };
     EXPECT_EQ(of(R"({"lamp":{"oil":2},"a":1})", R"({"lamp":{"minutes":0},"a":1})"),
               R"({"lamp":{"minutes":0,"oil":null}})");

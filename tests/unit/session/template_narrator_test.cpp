@@ -11,6 +11,7 @@
 
 #include "base/json/writer.hpp"
 #include "plan/plan.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace {
 
@@ -214,10 +215,8 @@ TEST(TemplateNarrator, InsertsTextVerbatimIntoStrings) {
             "toolPath":"t","input":{"{words}":["{words}","{{words}}","{prompt}/{words}"]}}]}}]}]})"));
     const std::string said = "\"quoted\" \\ {prompt} {words} }} \n\t\x01 é🔥 \\u0041";
     const Answered answer(narrator, {"say " + said});
-    json::Document input;
-    json::ParseError error;
-    ASSERT_TRUE(input.parse(answer.plan().tools[0].input, error));
-    const json::Value list = input.root().find("{words}");
+    const auto input = test::parse_json(answer.plan().tools[0].input);
+    const json::Value list = input->root().find("{words}");
     ASSERT_TRUE(list) << "keys are not replaced";
     std::vector<std::string> strings;
     for (const json::Value element : list.elements()) strings.emplace_back(element.text());
@@ -228,12 +227,10 @@ TEST(TemplateNarrator, AnswersMalformedRequests) {
     const TemplateNarrator narrator(prompts_with(kTorch));
     for (const char* text : {"null", "[]", "{}", R"({"prompt":1,"disabledSkills":{}})",
                              R"({"prompt":{},"disabledSkills":[1],"generationAttempt":"x"})"}) {
-        json::Document request;
-        json::ParseError error;
-        ASSERT_TRUE(request.parse(text, error));
+        const auto request = test::parse_json(text);
         Faults faults;
         plan::Plan plan;
-        EXPECT_TRUE(plan.parse(narrator.answer(request.root()).plan, faults)) << text;
+        EXPECT_TRUE(plan.parse(narrator.answer(request->root()).plan, faults)) << text;
     }
 }
 

@@ -10,19 +10,12 @@
 #include <vector>
 
 #include "base/json/tape.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::state {
 namespace {
 
-std::unique_ptr<json::Document> parse(std::string_view text) {
-    auto document = std::make_unique<json::Document>();
-    json::ParseError error;
-    if (!document->parse(text, error)) {
-        ADD_FAILURE() << text << ": " << error.message;
-        document->parse("{}", error);
-    }
-    return document;
-}
+using test::parse_json;
 
 std::string text_of(const Tree& tree) {
     std::string out;
@@ -41,10 +34,10 @@ public:
     explicit Stage(uint32_t history_limit = 100) : store(history_limit) {}
 
     void apply(Writer writer, std::string_view patch) {
-        store.apply(parse(patch)->root(), writer, {++seq, 0, 1, origin}, this);
+        store.apply(parse_json(patch)->root(), writer, {++seq, 0, 1, origin}, this);
     }
     std::string apply_host(std::string_view patch) {
-        return std::string(store.apply_host(parse(patch)->root(), {++seq, 0, 0, origin}));
+        return std::string(store.apply_host(parse_json(patch)->root(), {++seq, 0, 0, origin}));
     }
     void on_conflict(std::string_view path, Writer earlier, Writer later) override {
         if (!conflicts.empty()) conflicts += ' ';
@@ -75,7 +68,7 @@ TEST(Store, PatchChangesTheStateAndIsKeptVerbatim) {
 TEST(Store, PreparedPatchCanBeMergedElsewhere) {
     Stage stage;
     Tree other;
-    const auto document = parse(R"({"a":[1,
+    const auto document = parse_json(R"({"a":[1,
  2]})");
     const Writer writer = stage.store.open_writer(true);
     other.merge(stage.store.apply(document->root(), writer, {1, 0, 1, stage.origin}, nullptr));
@@ -84,7 +77,7 @@ TEST(Store, PreparedPatchCanBeMergedElsewhere) {
 
 TEST(Store, InitialStateIsNotInTheHistory) {
     Stage stage;
-    stage.store.assign(parse(R"({"a":null})")->root());
+    stage.store.assign(parse_json(R"({"a":null})")->root());
     EXPECT_EQ(stage.text(), R"({"a":null})");
     EXPECT_EQ(stage.store.history().size(), 0u);
     EXPECT_EQ(stage.store.history().dropped(), 0u);
@@ -98,7 +91,7 @@ TEST(Store, StateAndHostHistoryAreAlwaysOneLine) {
                                  "]}}";
         const std::string expected = R"({"a":[1,"x y",{"b":2}],"c":{"d":[]}})";
         Stage assigned, by_host, by_tool;
-        assigned.store.assign(parse(text)->root());
+        assigned.store.assign(parse_json(text)->root());
         EXPECT_EQ(assigned.text(), expected);
         EXPECT_EQ(by_host.apply_host(text), expected);
         EXPECT_EQ(by_host.text(), expected);
@@ -298,8 +291,8 @@ TEST(Snapshot, RestoredStoreBehavesLikeAnUnchangedOne) {
 
 TEST(Store, PatchAboveTheLimitIsRefused) {
     Store store(10, {.patch_bytes = 20});
-    EXPECT_FALSE(store.refusal(parse(R"({"a":"0123456789"})")->root()));
-    const auto refusal = store.refusal(parse(R"({"a":"0123456789012"})")->root());
+    EXPECT_FALSE(store.refusal(parse_json(R"({"a":"0123456789"})")->root()));
+    const auto refusal = store.refusal(parse_json(R"({"a":"0123456789012"})")->root());
     ASSERT_TRUE(refusal);
     EXPECT_EQ(refusal->code, std::string("PATCH_TOO_LARGE"));
     EXPECT_EQ(refusal->message, "the patch has 21 bytes; the limit patch_bytes is 20");
@@ -309,7 +302,7 @@ TEST(Store, FullStateAcceptsOnlyOverwritesAndRemovals) {
     Store store(10, {.state_bytes = 1000});
     const auto origin = std::make_shared<const HistoryOrigin>(HistoryOrigin{"plan", "tool"});
     auto patch = [&](const std::string& text) {
-        const auto document = parse(text);
+        const auto document = parse_json(text);
         const auto refusal = store.refusal(document->root());
         if (!refusal) store.apply_host(document->root(), {1, 0, 0, origin});
         return refusal ? std::string(refusal->code) : std::string();

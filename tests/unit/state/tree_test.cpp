@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "base/json/writer.hpp"
 #include "conformance/cases.hpp"
 #include "support/memory.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace {
 
@@ -21,16 +21,7 @@ using namespace narratoria;
 using state::Overlap;
 using state::Tree;
 using state::Writer;
-
-std::unique_ptr<json::Document> parse(std::string_view text) {
-    auto document = std::make_unique<json::Document>();
-    json::ParseError error;
-    if (!document->parse(text, error)) {
-        ADD_FAILURE() << text.substr(0, 200) << ": " << error.message;
-        document->parse("{}", error);
-    }
-    return document;
-}
+using test::parse_json;
 
 std::string text_of(const Tree& tree) {
     std::string out;
@@ -40,12 +31,12 @@ std::string text_of(const Tree& tree) {
 
 void merge(Tree& tree, std::string_view patch, Writer writer = 0,
            const Overlap* overlap = nullptr) {
-    tree.merge(parse(patch)->root(), writer, overlap);
+    tree.merge(parse_json(patch)->root(), writer, overlap);
 }
 
 Tree tree_of(std::string_view text) {
     Tree tree;
-    tree.assign(parse(text)->root());
+    tree.assign(parse_json(text)->root());
     return tree;
 }
 
@@ -324,21 +315,21 @@ TEST(Merge, MatchesTheReference) {
         Documents documents(seed);
         const std::string start = documents.object(4);
         Tree tree = tree_of(start);
-        Reference reference = Reference::of(parse(start)->root());
+        Reference reference = Reference::of(parse_json(start)->root());
         for (int round = 0; round < 12; ++round) {
             const std::string patch = documents.object(round % 5);
-            const auto parsed = parse(patch);
+            const auto parsed = parse_json(patch);
             state::Patch prepared;
             prepared.prepare(parsed->root());
             const uint64_t foretold = tree.json_bytes_after(prepared);
             tree.merge(prepared);
             ASSERT_EQ(tree.json_bytes(), foretold) << "seed " << seed << ", patch " << patch;
-            reference.merge(Reference::of(parse(patch)->root()));
+            reference.merge(Reference::of(parse_json(patch)->root()));
             const std::string written = text_of(tree);
             // The size that is tracked equals the size that is measured.
             ASSERT_EQ(tree.json_bytes(), tree_of(written).json_bytes()) << "seed " << seed;
             ASSERT_EQ(tree.clone().json_bytes(), tree.json_bytes());
-            ASSERT_EQ(Reference::of(parse(written)->root()).canonical(), reference.canonical())
+            ASSERT_EQ(Reference::of(parse_json(written)->root()).canonical(), reference.canonical())
                 << "seed " << seed << ", patch " << patch;
         }
     }
@@ -426,11 +417,11 @@ TEST(Merge, GivesTheSameResultWithOverlapReports) {
 
 TEST(Assign, KeepsNullsOfTheDocument) {
     Tree tree = tree_of(R"({"x":1})");
-    tree.assign(
-        parse(R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":1,"a2":{"y":2}})")->root());
+    tree.assign(parse_json(R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":1,"a2":{"y":2}})")
+                    ->root());
     EXPECT_EQ(text_of(tree), R"({"a":null,"b":{"c":null,"d":[null]},"b2":"\n","a2":{"y":2}})");
     EXPECT_EQ(tree.size(), 4u);
-    tree.assign(parse(" { } ")->root());
+    tree.assign(parse_json(" { } ")->root());
     EXPECT_EQ(text_of(tree), "{}");
     EXPECT_TRUE(tree.empty());
 }
@@ -439,8 +430,8 @@ TEST(Assign, AcceptsEveryDocument) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
         const std::string text = Documents(seed).object(5);
         const Tree tree = tree_of(text);
-        ASSERT_EQ(Reference::of(parse(text_of(tree))->root()).canonical(),
-                  Reference::of(parse(text)->root()).canonical());
+        ASSERT_EQ(Reference::of(parse_json(text_of(tree))->root()).canonical(),
+                  Reference::of(parse_json(text)->root()).canonical());
     }
 }
 

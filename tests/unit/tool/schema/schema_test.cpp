@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tool/schema/program.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::tool {
 namespace {
@@ -27,15 +28,13 @@ std::shared_ptr<const Schema> compiled(const std::string& text) {
 // Returns "/pointer message" of each fault of the value.
 std::vector<std::string> faults_of(const std::string& schema, const std::string& value) {
     const auto made = compiled(schema);
-    json::Document document;
-    json::ParseError error;
-    EXPECT_TRUE(document.parse(value, error)) << value << error.message;
+    const auto document = test::parse_json(value);
     std::vector<std::string> out;
     if (made == nullptr) return {"no schema"};
-    for (const SchemaFault& fault : made->check(document.root())) {
+    for (const SchemaFault& fault : made->check(document->root())) {
         out.push_back(fault.pointer + " " + fault.message);
     }
-    EXPECT_EQ(out.empty(), made->accepts(document.root()));
+    EXPECT_EQ(out.empty(), made->accepts(document->root()));
     return out;
 }
 
@@ -67,10 +66,8 @@ TEST(Schema, ReportsAllFaultsWithPlaces) {
 }
 
 TEST(Schema, FaultNamesExpectedAndReceivedTypes) {
-    json::Document document;
-    json::ParseError error;
-    ASSERT_TRUE(document.parse(R"({"way":1,"at":"here"})", error));
-    const SchemaFaults faults = compiled(kWeather)->check(document.root());
+    const auto document = test::parse_json(R"({"way":1,"at":"here"})");
+    const SchemaFaults faults = compiled(kWeather)->check(document->root());
     ASSERT_THAT(faults, SizeIs(3));
     EXPECT_EQ(faults[0].keyword, "enum");
     EXPECT_EQ(faults[1].keyword, "type");
