@@ -123,6 +123,7 @@ Journal::Restored Journal::restore(uint64_t history_limit, state::Store& state,
 
 Journal::Restored Journal::restore_from(StoreFile& file, uint64_t history_limit,
                                         state::Store& state, asset::Registry& assets) {
+    const StoreFile::Reading reading(file);
     Restored restored;
     restored.rest = journal::restore(file, row_, current_, history_limit, state, assets);
     for (std::optional<TurnId> at = current_; at && restored.prompts.size() < kMaxPastPrompts;) {

@@ -57,6 +57,7 @@ struct Sqlite {
 // A store that cannot be used, perhaps only temporarily. The code is for programs:
 // STORE_UNAVAILABLE  SQLite is not installed
 // STORE_IO           the file cannot be opened, read or written
+// STORE_REMOVED      the file was removed or replaced during a session
 // STORE_FULL         the disk, or the user's quota or limit, is full
 // STORE_LOCKED       another process has locked it
 // STORE_DAMAGED      it is not a store, or its content is broken

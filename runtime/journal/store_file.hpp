@@ -135,6 +135,19 @@ public:
     // True if a StoreFile, in this or another process, is the writer of the session.
     bool is_locked(int64_t session);
 
+    // Many reads of one state of the file. Without it SQLite locks the file for each of them. Not
+    // within a transaction.
+    class Reading {
+    public:
+        explicit Reading(StoreFile& file) : file_(file) { file_.connection_->run("BEGIN"); }
+        ~Reading() { file_.roll_back(); }
+        Reading(const Reading&) = delete;
+        Reading& operator=(const Reading&) = delete;
+
+    private:
+        StoreFile& file_;
+    };
+
     // How long begin() waits while another process writes.
     void wait_for_others(int milliseconds) { connection_->wait_for_others(milliseconds); }
     // A transaction: everything between begin() and commit() is stored, or nothing. With `waits`,

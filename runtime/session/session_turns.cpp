@@ -46,12 +46,16 @@ void Session::restore_from_journal() {
     journal.listen(
         {*with_.store, assets_, stream_, [this](journal::TurnKind kind) { return rest(kind); },
          [this](const journal::StoreFailure& failure) {
-             const std::string message =
-                 failure.message +
-                 (failure.is_final ? "; nothing more is stored; remove the cause, and open the "
-                                     "session again: it continues from its last stored turn"
-                                   : "; the session continues, and each turn tries again to store "
-                                     "what is missing; remove the cause before the session ends");
+             const char* const advice =
+                 std::string_view(failure.code) == "STORE_REMOVED"
+                     ? "; nothing more is stored, and its turns are gone with the file: the game "
+                       "goes on only until the session ends"
+                 : failure.is_final
+                     ? "; nothing more is stored; remove the cause, and open the session again: it "
+                       "continues from its last stored turn"
+                     : "; the session continues, and each turn tries again to store what is "
+                       "missing; remove the cause before the session ends";
+             const std::string message = failure.message + advice;
              log(NAR_LOG_ERROR, message, failure.code);
              warn(failure.code, message);
          },

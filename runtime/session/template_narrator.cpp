@@ -35,6 +35,9 @@ constexpr std::string_view kEnding = "ending";
 constexpr std::string_view kRules = "rules";        // the pointers of those that were applied
 constexpr std::string_view kCaptures = "captures";  // for the texts after the tools
 
+// Bytes of a prompt that may be a misspelled one.
+constexpr size_t kMostMisspelled = 500;
+
 // The fields of a request that this narrator reads.
 struct Request {
     std::string_view prompt;
@@ -475,6 +478,7 @@ private:
     // The prompts that the player probably meant, in the words of `offered` if it has them. A prompt
     // that has no answer now is not one of them, because it would disclose what is to come.
     std::vector<std::string> near(const std::vector<std::string>& offered) {
+        if (words_.reduced.text().size() > kMostMisspelled) return {};
         std::vector<PlayerWords> others;
         for (const std::string& text : offered) {
             others.emplace_back(text, prompts_.vocabulary, places());

@@ -670,7 +670,7 @@ TEST_F(UnwritableStore, FailureIsReportedAtTheLatestAtTheEnd) {
         std::filesystem::remove(store.path());
         session.patch_state(R"({"lost":1})");
     }
-    EXPECT_THAT(lines, ElementsAre(HasSubstr("was removed or replaced")));
+    EXPECT_THAT(lines, ElementsAre(HasSubstr("its turns are gone with the file")));
 }
 
 TEST_F(UnwritableStore, InvalidFileIsRefusedWhenOpened) {

@@ -98,7 +98,7 @@ enum {
     NAR_OUTPUT_REMOVE = 0, /* the folder is removed with the session                             */
     NAR_OUTPUT_KEEP = 1,   /* the folder stays if it contains an asset of the session. A later
                               session removes it when it is created a day later or after, or when
-                              more than 500 folders exist and this is one of the oldest          */
+                              more than 100 folders exist and this is one of the oldest          */
     NAR_OUTPUT_NONE = 2    /* sessions have no such folder                                       */
 };
 

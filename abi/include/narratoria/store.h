@@ -12,6 +12,7 @@
  * Errors of stores have these codes (nar_error.code):
  *   STORE_UNAVAILABLE  libsqlite3 is not installed                                 NAR_UNSUPPORTED
  *   STORE_IO           the file cannot be opened, read or written                  NAR_IO
+ *   STORE_REMOVED      the file was removed or replaced during a session           NAR_IO
  *   STORE_FULL         the disk, or the user's quota or limit, is full             NAR_IO
  *   STORE_LOCKED       the session is already being played, or the file is busy    NAR_BUSY
  *   STORE_DAMAGED      it is not a store, or its content is broken                 NAR_INVALID_DOCUMENT

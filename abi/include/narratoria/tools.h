@@ -28,9 +28,10 @@ extern "C" {
  * A tool that the host registers. Everything is copied, including `tool` and its texts.
  *
  * Set either `invoke` or `path`. With `invoke` the tool is a function, which runs like a plugin's.
- * It reports through nar_host_invocation (invocation.h) with the token and the nar_host that
- * nar_session_tools_add returned: output, then ended, either inside the call or later from any
- * thread. Cancellation, time limits and events work as for a process. With `path` the name is an
+ * It reports through nar_host_invocation (invocation.h), which is
+ * host->get_extension(host, NAR_STR(NAR_HOST_INVOCATION)) of the nar_host that
+ * nar_session_tools_add returned, with the token: output, then ended, either inside the call or
+ * later from any thread. Cancellation, time limits and events work as for a process. With `path` the name is an
  * alias of a different tool.
  */
 typedef struct nar_tool_registration {

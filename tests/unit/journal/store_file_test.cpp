@@ -361,7 +361,7 @@ TEST_F(StoreFileTest, CommitReportsARemovedFile) {
     std::filesystem::remove(path);
     store.begin();
     store.begin_turn(session, {1, {}, TurnKind::Prompt, "one", 0});
-    EXPECT_EQ(code_of([&] { store.commit(); }), "STORE_IO");
+    EXPECT_EQ(code_of([&] { store.commit(); }), "STORE_REMOVED");
 }
 
 TEST_F(StoreFileTest, FullDiskRollsTheTurnBackWithoutDamage) {
