@@ -163,7 +163,7 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
                                 "<=, >, >=, in, contains and exists");
             continue;
         }
-        const bool is_name = operand.is_string() && is_one_name(operand.text());
+        const bool is_name = operand.is_string() && is_one_value(operand.text());
         if (is_order(each.key) && !operand.number() && !is_name) {
             report(operand, "only numbers can be compared with " + std::string(each.key));
         } else if (each.key == "in" && !operand.is_array()) {

@@ -12,8 +12,8 @@ namespace {
 // In place of a capture. Not a character of a prompt.
 constexpr char kCapture = '\x01';
 
-// Of the splits of a prompt for captures with places.
-constexpr size_t kMostTrials = 10'000;
+// Bytes of the words that splits of a prompt compare with the names at places.
+constexpr size_t kMostCompared = size_t{1} << 20;
 
 bool ends_a_sentence(char32_t c) { return c == '.' || c == '!' || c == '?'; }
 
@@ -174,6 +174,12 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
                            "} may contain names of the state, such as {/place}, and no others"};
             return std::nullopt;
         }
+        if (pattern.names_.size() == kMostCaptures) {
+            problem = {text.find("{" + part.text + "}"),
+                       "a pattern has at most " + std::to_string(kMostCaptures) + " names"};
+            return std::nullopt;
+        }
+        pattern.has_places_ = pattern.has_places_ || kind == NameKind::Typed;
         pattern.keep_small_words_.push_back(!vocabulary.ends_with_ignored(before));
         pattern.names_.push_back(name);
         pattern.places_.push_back(kind == NameKind::Typed ? part.text.substr(end + 1)
@@ -204,69 +210,66 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
     return pattern;
 }
 
-bool PromptPattern::has_places() const {
-    return std::any_of(places_.begin(), places_.end(),
-                       [](const std::string& each) { return !each.empty(); });
-}
-
 bool PromptPattern::matches(const PlayerWords& words, Bindings& captures) const {
-    return match(exact_, words.exact, &words, captures) ||
-           (!reduced_text_.empty() && match(reduced_, words.reduced, &words, captures));
+    return match(exact_, words.exact, words.names, captures) ||
+           (!reduced_text_.empty() && match(reduced_, words.reduced, words.names, captures));
 }
 
-bool PromptPattern::match(const Form& form, const NormalizedPrompt& prompt,
-                          const PlayerWords* words, Bindings& captures) const {
+bool PromptPattern::match(const Form& form, const NormalizedPrompt& prompt, PlaceNames* names,
+                          Bindings& captures) const {
     captures.clear();
     if (names_.empty()) return prompt.text() == form.before;
-    size_t trials = 0;
+    size_t compared = 0;
     return prompt.text().starts_with(form.before) &&
-           match_rest(form, prompt, words, form.before.size(), trials, captures);
+           match_rest(form, prompt, names, form.before.size(), compared, captures);
 }
 
 // Matches the captures from captures.size() on. Without places no other split can succeed: the first
 // occurrence of a literal leaves the most text for the rest of the pattern. Only the last literal is
 // anchored, at the end of the prompt.
-bool PromptPattern::match_rest(const Form& form, const NormalizedPrompt& prompt,
-                               const PlayerWords* words, size_t at, size_t& trials,
-                               Bindings& captures) const {
+bool PromptPattern::match_rest(const Form& form, const NormalizedPrompt& prompt, PlaceNames* names,
+                               size_t at, size_t& compared, Bindings& captures) const {
     const std::string_view text = prompt.text();
     const size_t i = captures.size();
     if (i == names_.size()) return true;
     if (at >= text.size()) return false;
     const std::string_view literal = form.literals[i];
+    const bool is_last = i + 1 == names_.size();
     const size_t begin = at;
     size_t end = utf8::next(text, begin);
-    if (i + 1 == names_.size()) {
+    if (is_last) {
         if (text.size() < end + literal.size()) return false;
         end = text.size() - literal.size();
         if (text.substr(end) != literal) return false;
     } else {
         end = text.find(literal, end);
     }
-    for (; end != std::string_view::npos; end = text.find(literal, utf8::next(text, end))) {
-        std::string_view value = prompt.original(begin, end);
-        std::optional<std::string_view> name = value;
-        if (!places_[i].empty() && words != nullptr) name = words->name_at(places_[i], value);
-        else if (&form == &reduced_ && keep_small_words_[i])
-            name = prompt.original_with_small_words(begin, end);
-        if (name) {
-            captures.push_back({names_[i], *name});
-            if (match_rest(form, prompt, words, end + literal.size(), trials, captures))
+    while (end != std::string_view::npos) {
+        std::optional<std::string_view> value = prompt.original(begin, end);
+        if (names != nullptr && !places_[i].empty()) {
+            compared += end - begin;
+            value = names->find(places_[i], *value);
+        } else if (&form == &reduced_ && keep_small_words_[i]) {
+            value = prompt.original_with_small_words(begin, end);
+        }
+        if (value) {
+            captures.push_back({names_[i], *value});
+            if (match_rest(form, prompt, names, end + literal.size(), compared, captures)) {
                 return true;
+            }
             captures.pop_back();
         }
-        if (!has_places() || i + 1 == names_.size() || ++trials == kMostTrials) return false;
+        if (!has_places_ || is_last || ++compared >= kMostCompared) return false;
+        end = text.find(literal, utf8::next(text, end));
     }
     return false;
 }
 
-std::optional<std::string_view> PlayerWords::name_at(const std::string& place,
-                                                     std::string_view words) const {
-    if (!places_) return words;
+std::optional<std::string_view> PlaceNames::find(const std::string& place, std::string_view words) {
     auto [known, is_new] = names_.try_emplace(place);
     if (is_new) {
         each_name_at(places_(place), [&, &names = known->second](std::string_view name) {
-            // Reduced forms have no capital and no punctuation, so they begin with a mark.
+            // Reduced forms begin with a mark.
             names.insert_or_assign(std::string(NormalizedPrompt(name).text()), name);
             names.try_emplace(kCapture + words_of(name, vocabulary_), name);
         });
@@ -276,8 +279,8 @@ std::optional<std::string_view> PlayerWords::name_at(const std::string& place,
         const std::string wanted = words_of(words, vocabulary_);
         if (!wanted.empty()) found = known->second.find(kCapture + wanted);
     }
-    return found == known->second.end() ? std::nullopt
-                                        : std::optional<std::string_view>(found->second);
+    if (found == known->second.end()) return std::nullopt;
+    return found->second;
 }
 
 }  // namespace narratoria::session

@@ -47,37 +47,42 @@ using PlaceLookup = std::function<json::Value(std::string_view pointer)>;
 // an object, or the texts of a list.
 void each_name_at(json::Value place, const std::function<void(std::string_view name)>& use);
 
-// What the player wrote, in both forms, and what it may mean. `vocabulary` and the values of `places`
-// must outlive the object. Without `places` a capture such as {thing:/things} takes any words.
-class PlayerWords {
+// The names at places of the state, by the words that mean them. Reads each place once.
+class PlaceNames {
 public:
-    PlayerWords(std::string_view text, const Vocabulary& vocabulary, PlaceLookup places = {})
-        : exact(text),
-          reduced(text, vocabulary),
-          vocabulary_(vocabulary),
-          places_(std::move(places)) {}
+    // `vocabulary` and the values of `places` must outlive the object.
+    PlaceNames(const Vocabulary& vocabulary, PlaceLookup places)
+        : vocabulary_(vocabulary), places_(std::move(places)) {}
 
-    // Returns the name at a place that words of the player mean, or nothing. A name in the same words
-    // comes before one that differs in small words.
-    std::optional<std::string_view> name_at(const std::string& place, std::string_view words) const;
-
-    const NormalizedPrompt exact;
-    const NormalizedPrompt reduced;
+    // Returns the name at a place that words mean, or nothing. A name in the same words comes before
+    // one that differs in small words.
+    std::optional<std::string_view> find(const std::string& place, std::string_view words);
 
 private:
-    using Names = std::unordered_map<std::string, std::string_view>;
-
     const Vocabulary& vocabulary_;
     PlaceLookup places_;
-    mutable std::map<std::string, Names> names_;  // by place; see name_at()
+    std::map<std::string, std::unordered_map<std::string, std::string_view>> names_;
+};
+
+// What the player wrote, in both forms. Without `names` a capture such as {thing:/things} takes any
+// words.
+struct PlayerWords {
+    PlayerWords(std::string_view text, const Vocabulary& vocabulary,
+                PlaceNames* its_names = nullptr)
+        : exact(text), reduced(text, vocabulary), names(its_names) {}
+
+    NormalizedPrompt exact;
+    NormalizedPrompt reduced;
+    PlaceNames* names;
 };
 
 // Matches whole prompts. A capture takes at least one character, and as few as possible. Matching
 // is linear in the prompt's size; the worst case is prompt × pattern. Immutable after compile(), so
-// thread-safe.
+// thread-safe. A pattern has at most kMostCaptures.
 //
 // A capture such as {thing:/things} takes only words that mean a name at that place of the state,
-// and is then that name. Of several such captures other splits are tried, up to a limit.
+// and is then that name. Of several such captures other splits are tried, until a megabyte of words
+// was compared.
 class PromptPattern {
 public:
     static std::optional<PromptPattern> compile(std::string_view text, const Vocabulary& vocabulary,
@@ -86,7 +91,9 @@ public:
     const std::vector<std::string>& names() const { return names_; }
     // The pointer into the state of each name; empty if it takes any words.
     const std::vector<std::string>& places() const { return places_; }
-    bool has_places() const;
+    bool has_places() const { return has_places_; }
+
+    static constexpr size_t kMostCaptures = 64;
     // The words that matter, with \x01 for each capture.
     const std::string& reduced() const { return reduced_text_; }
 
@@ -106,14 +113,15 @@ private:
         std::string before;                 // the text before the first capture
         std::vector<std::string> literals;  // after each capture; only the last is anchored
     };
-    // `words` NULL: each capture takes any words.
-    bool match(const Form& form, const NormalizedPrompt& prompt, const PlayerWords* words,
+    // `names` NULL: each capture takes any words.
+    bool match(const Form& form, const NormalizedPrompt& prompt, PlaceNames* names,
                Bindings& captures) const;
-    bool match_rest(const Form& form, const NormalizedPrompt& prompt, const PlayerWords* words,
-                    size_t at, size_t& trials, Bindings& captures) const;
+    bool match_rest(const Form& form, const NormalizedPrompt& prompt, PlaceNames* names, size_t at,
+                    size_t& compared, Bindings& captures) const;
 
     std::vector<std::string> names_;   // of the captures
     std::vector<std::string> places_;  // as many
+    bool has_places_ = false;
     // As many: the capture may begin with an ignored word, because the text before it does not end
     // with one.
     std::vector<bool> keep_small_words_;

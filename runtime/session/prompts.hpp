@@ -71,7 +71,7 @@ struct Prompts {
     // sound or a video.
     std::vector<Mention> media_files;
     std::vector<Mention> choices;  // except those with names
-    // JSON Pointers into the state. `operand` is a JSON value that the state's value is compared
+    // Uses of the state, with pattern_of_pointer() of their pointers. `operand` is a JSON value that the state's value is compared
     // with or set to; empty if the use does not determine the type.
     struct StateUse {
         Mention pointer = {};
@@ -83,8 +83,6 @@ struct Prompts {
 
         // A capture takes the names at the pointer.
         static constexpr std::string_view kNames = "names";
-        // In a pointer, in place of a segment with a name.
-        static constexpr std::string_view kAnyName = "{}";
     };
     std::vector<StateUse> state_uses;
     // Warnings of duplicate keys, and of members of plans with a name similar to a defined one.

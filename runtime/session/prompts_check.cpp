@@ -11,6 +11,7 @@
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "session/state_check.hpp"
+#include "tool/registry.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -57,11 +58,13 @@ void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {
     json::Document names;
     json::ParseError error;
     names.parse(names_of(story, prompts), error);
-    PlaceLookup places;
+    PlaceNames place_names(prompts.vocabulary, [&](std::string_view) { return names.root(); });
     // A host, or a tool, may give a state that the story does not show.
-    if (!story.state.empty()) places = [&](std::string_view) { return names.root(); };
+    const bool are_known =
+        !story.state.empty() && tool::Registry(story.folder + "/tools").list_all().empty();
     for (const Mention& mention : choices) {
-        const PlayerWords words(mention.text, prompts.vocabulary, places);
+        const PlayerWords words(mention.text, prompts.vocabulary,
+                                are_known ? &place_names : nullptr);
         Bindings captures;
         const bool is_matched = std::any_of(
             prompts.entries.begin(), prompts.entries.end(), [&](const PromptEntry& entry) {
@@ -137,7 +140,9 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
             const Mention& mention = entry.mentions[i];
             if (entry.patterns[i].has_places()) {
                 // Only the same places have the same names.
-                without.emplace(with_places(entry.patterns[i]), &mention);
+                if (!entry.patterns[i].reduced().empty()) {
+                    without.emplace(with_places(entry.patterns[i]), &mention);
+                }
                 continue;
             }
             if (!entry.patterns[i].names().empty()) {
@@ -199,33 +204,35 @@ void check_dead_ends(const Prompts& prompts, Faults& faults) {
     }
 }
 
-// Warns of names that a capture with a place cannot take: without a word that matters, or with the
-// same words as another one.
+// Warns of names that a capture with a place cannot take: without a word, or in the same words as
+// another one.
 void check_names(const Story& story, const Prompts& prompts, Faults& faults) {
     json::Document state;
     json::ParseError error;
     if (!state.parse(story.state, error)) return;
-    std::set<std::pair<std::string, std::string_view>> reported;  // by place and name
+    std::set<std::string> checked;
+    const auto check = [&](const std::string& place, const Mention& mention) {
+        if (!checked.insert(place).second) return;
+        std::unordered_map<std::string, std::string_view> known;  // by their words
+        each_name_at(json::find_pointer(state.root(), place), [&](std::string_view name) {
+            std::string words(NormalizedPrompt(name).text());
+            const auto [other, is_new] = known.try_emplace(words, name);
+            if (!words.empty() && (is_new || other->second == name)) return;
+            warn(mention, "story-name-hidden",
+                 "the name " + json::quoted(name) + " at " + json::quoted(place) +
+                     (words.empty() ? " has no word that a player could write"
+                                    : " has the same words as " + json::quoted(other->second) +
+                                          "; rename one of them"),
+                 faults);
+        });
+    };
     for (const PromptEntry& entry : prompts.entries) {
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
-            for (const std::string& pattern : entry.patterns[i].places()) {
-                if (pattern.empty()) continue;
-                for (const std::string& place : places_like(state.root(), pattern)) {
-                    std::unordered_map<std::string, std::string_view> known;  // by their words
-                    each_name_at(
-                        json::find_pointer(state.root(), place), [&](std::string_view name) {
-                            std::string words(NormalizedPrompt(name, prompts.vocabulary).text());
-                            const auto [other, is_new] = known.try_emplace(words, name);
-                            if (!words.empty() && (is_new || other->second == name)) return;
-                            if (!reported.emplace(place, name).second) return;
-                            warn(entry.mentions[i], "story-name-hidden",
-                                 "the name " + json::quoted(name) + " at " + json::quoted(place) +
-                                     (words.empty()
-                                          ? " has no word that matters, so a player cannot write it"
-                                          : " means the same as " + json::quoted(other->second) +
-                                                "; rename one of them"),
-                                 faults);
-                        });
+            for (const std::string& pointer : entry.patterns[i].places()) {
+                if (pointer.empty()) continue;
+                for (const std::string& place :
+                     places_like(state.root(), pattern_of_pointer(pointer))) {
+                    check(place, entry.mentions[i]);
                 }
             }
         }

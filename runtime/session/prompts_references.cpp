@@ -15,36 +15,12 @@ constexpr std::string_view kMediaEndings[] = {".png",  ".jpg", ".jpeg", ".gif", 
                                               ".avif", ".wav", ".mp3",  ".ogg", ".oga",  ".opus",
                                               ".flac", ".m4a", ".mp4",  ".webm"};
 
-// Replaces each segment with a name.
-std::string pattern_of(std::string_view pointer) {
-    TemplateProblem problem;
-    const auto parts = pointer.find('{') == std::string_view::npos
-                           ? std::nullopt
-                           : parse_template(pointer, problem);
-    if (!parts) return std::string(pointer);
-    std::string out;
-    bool is_in_segment = false;  // with a name
-    for (const TemplatePart& part : *parts) {
-        std::string_view text = part.text;
-        if (part.is_name) {
-            out.resize(out.rfind('/') + 1);
-            out += Prompts::StateUse::kAnyName;
-            is_in_segment = true;
-            continue;
-        }
-        if (is_in_segment) text.remove_prefix(std::min(text.find('/'), text.size()));
-        out += text;
-        is_in_segment = is_in_segment && text.empty();
-    }
-    return out;
-}
-
 }  // namespace
 
 void PromptsReader::note_state(json::Value at, const std::string& place, std::string_view pointer,
                                Prompts::StateUse use) {
     use.pointer = mention_of(at, place);
-    use.pointer.text = pattern_of(pointer);
+    use.pointer.text = pattern_of_pointer(pointer);
     prompts_.state_uses.push_back(std::move(use));
 }
 

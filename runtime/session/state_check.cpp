@@ -20,19 +20,12 @@ namespace {
 
 using Pointers = std::set<std::string, std::less<>>;
 
-constexpr std::string_view kAnyName = Prompts::StateUse::kAnyName;
 constexpr std::string_view kNames = Prompts::StateUse::kNames;
 
 // Of a pattern.
 constexpr size_t kMostPlaces = 1000;
 
-// The end of the segment of a pointer in which a name begins.
-size_t end_of_segment(std::string_view pointer, size_t name) {
-    const size_t end = pointer.find('}', name);
-    return std::min(pointer.find('/', std::min(end, pointer.size())), pointer.size());
-}
-
-// ---- the schema of the state
+constexpr const char* kButNames = ", but a name stands for a key of an object or a text of a list";
 
 // Returns what the schema says against the value. `is_whole` false: it is only a part of the state,
 // so what it lacks is not a fault.
@@ -66,7 +59,8 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use,
                    const std::string& pointer) {
     const bool is_number = needs_number(use);
     const bool is_list = needs_list(use);
-    if (!use.is_set && !is_number) return {};
+    const bool has_names = use.operation == kNames;
+    if (!use.is_set && !is_number && !has_names) return {};
     json::Document document;
     json::ParseError error;
     const char* const sample = is_number ? "0" : is_list ? "[]" : "null";
@@ -79,6 +73,9 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use,
             const uint8_t allowed = is_number ? tool::NumberBits : tool::ArrayBit;
             if ((is_number || is_list) && (each.expected & allowed) == 0) {
                 return must + describe_need(use);
+            }
+            if (has_names && (each.expected & (tool::ObjectBit | tool::ArrayBit)) == 0) {
+                return must + kButNames;
             }
         } else if (use.is_set && pointer.starts_with(each.pointer + "/") &&
                    (each.expected & tool::ObjectBit) == 0) {
@@ -156,7 +153,9 @@ bool is_like_one(std::string_view pointer, const Pointers& patterns) {
             const size_t end = std::min(pattern.find('/', 1), pattern.size());
             const size_t its_end = std::min(rest.find('/', 1), rest.size());
             const std::string_view segment = pattern.substr(1, end - 1);
-            if (segment != kAnyName && segment != rest.substr(1, its_end - 1)) return false;
+            if (segment != std::string_view(&kAnySegment, 1) &&
+                segment != rest.substr(1, its_end - 1))
+                return false;
             pattern.remove_prefix(end);
             rest.remove_prefix(its_end);
         }
@@ -170,12 +169,12 @@ struct Use {
         : use(&given), pointers(places_like(state, given.pointer.text)) {
         if (!pointers.empty()) return;
         is_before_name = true;
-        pointers.push_back(pattern().substr(0, pattern().find(kAnyName) - 1));
+        pointers.push_back(pattern().substr(0, pattern().find(kAnySegment) - 1));
         if (pointers.front().empty()) pointers.clear();
     }
 
     const std::string& pattern() const { return use->pointer.text; }
-    bool has_names() const { return pattern().find(kAnyName) != std::string::npos; }
+    bool has_names() const { return pattern().find(kAnySegment) != std::string::npos; }
     bool is_set() const { return use->is_set; }
     // A capture takes the names that are there.
     bool needs_names() const { return use->operation == kNames; }
@@ -341,9 +340,7 @@ void check_types_of_state(json::Value state, const std::vector<Use>& uses, Fault
                 return at_first == Kind::Unknown || at_first == Kind::Object ||
                                at_first == Kind::List
                            ? std::string()
-                           : is_first +
-                                 ", but a name stands for a key of an object or a "
-                                 "text of a list";
+                           : is_first + kButNames;
             }
             if (kind == Kind::Unknown || at_first == Kind::Unknown || kind == at_first) {
                 return std::string();
@@ -375,31 +372,38 @@ std::vector<Use> uses_of(const Prompts& prompts, json::Value state) {
     return uses;
 }
 
+// Appends the places below `before`, which has the value, to which the rest of a pattern leads.
+void add_places(json::Value value, const std::string& before, std::string_view rest,
+                std::vector<std::string>& out) {
+    if (out.size() == kMostPlaces) return;
+    if (rest.empty()) return out.push_back(before);
+    const size_t end = std::min(rest.find('/', 1), rest.size());
+    const std::string_view segment = rest.substr(0, end);
+    rest.remove_prefix(end);
+    if (segment.substr(1) != std::string_view(&kAnySegment, 1)) {
+        const json::Value next = value ? json::find_pointer(value, segment) : json::Value();
+        return add_places(next, before + std::string(segment), rest, out);
+    }
+    const auto add = [&](json::Value next, std::string_view name) {
+        if (out.size() == kMostPlaces) return;
+        std::string pointer = before;
+        json::append_pointer(pointer, name);
+        add_places(next, pointer, rest, out);
+    };
+    if (value && value.is_object()) {
+        for (const json::Member member : value.members()) add(member.value, member.key);
+    } else if (value && value.is_array()) {
+        size_t number = 0;
+        for (const json::Value element : value.elements()) add(element, std::to_string(number++));
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> places_like(json::Value state, std::string_view pattern) {
-    const size_t name = pattern.find('{');
-    if (name == std::string_view::npos) return {std::string(pattern)};
-    const size_t slash = pattern.rfind('/', name);
-    const std::string before(pattern.substr(0, slash));
-    const std::string_view after = pattern.substr(end_of_segment(pattern, name));
     std::vector<std::string> out;
-    const auto add = [&](std::string_view segment) {
-        std::string pointer = before;
-        json::append_pointer(pointer, segment);
-        for (std::string& each : places_like(state, pointer + std::string(after))) {
-            if (out.size() < kMostPlaces) out.push_back(std::move(each));
-        }
-    };
-    const json::Value value = json::find_pointer(state, before);
-    if (value && value.is_object()) {
-        for (const json::Member member : value.members()) add(member.key);
-    } else if (value && value.is_array()) {
-        size_t number = 0;
-        for ([[maybe_unused]] const json::Value element : value.elements()) {
-            add(std::to_string(number++));
-        }
-    }
+    if (pattern.find(kAnySegment) == std::string_view::npos) out.emplace_back(pattern);
+    else add_places(state, "", pattern, out);
     return out;
 }
 

@@ -24,8 +24,8 @@ void check_state_schema(const Story& story, const Prompts& prompts, std::string_
 // prompts must have no fault.
 void check_state_uses(const Story& story, const Prompts& prompts, Faults& faults);
 
-// The places in a state to which a pointer with names may lead: each name stands for each key of the
-// object there, or for each position of the list.
-std::vector<std::string> places_like(json::Value state, std::string_view pointer);
+// The places in a state to which a pattern_of_pointer() may lead, 1000 at most: a name stands for each
+// key of the object there, or for each position of the list.
+std::vector<std::string> places_like(json::Value state, std::string_view pattern);
 
 }  // namespace narratoria::session

@@ -107,7 +107,7 @@ void StateOperationsReader::read(json::Value operations) const {
                                        " is not an operation; there are +, add and remove. Set "
                                        "the members of an object one by one");
             } else if (each.key == "+" && !each.value.is_number() &&
-                       !(each.value.is_string() && is_one_name(each.value.text()))) {
+                       !(each.value.is_string() && is_one_value(each.value.text()))) {
                 report(each.value, "only a number can be added with +; \"add\" appends to a list");
             } else {
                 // A sum is not known before the answer is given.

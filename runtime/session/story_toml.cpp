@@ -416,17 +416,26 @@ private:
                       "in " + json::quoted(*content) + ": " + problem.message);
                 continue;
             }
-            for (const TemplatePart& part : *parts) {
-                if (!part.is_name || part.text == "prompt" ||
-                    kind_of(part.text) == NameKind::State) {
-                    continue;
-                }
-                fault(element.source().begin, pointer, "story-template",
-                      "{" + part.text +
-                          "} has no value here; use {prompt}, a value of the state such as "
-                          "{/player/name}, and {{ and }} for braces");
-            }
+            check_names(*parts, element, pointer);
             story_.fallback_templates.push_back(*content);
+        }
+    }
+
+    // Of a fallback text, which may use the prompt and the state.
+    void check_names(const std::vector<TemplatePart>& parts, const toml::node& element,
+                     const std::string& pointer) {
+        for (const TemplatePart& part : parts) {
+            if (!part.is_name || part.text == "prompt") continue;
+            if (kind_of(part.text) == NameKind::State) {
+                TemplateProblem problem;
+                const auto nested = parse_template(part.text, problem);
+                if (nested) check_names(*nested, element, pointer);
+                continue;
+            }
+            fault(element.source().begin, pointer, "story-template",
+                  "{" + part.text +
+                      "} has no value here; use {prompt}, a value of the state such as "
+                      "{/player/name}, and {{ and }} for braces");
         }
     }
 

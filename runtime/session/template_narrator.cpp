@@ -113,6 +113,10 @@ public:
 
     json::Value state() const { return state_; }
     const NameLookups& lookups() const { return lookups_; }
+    // For a plan: a text with a name stays a text, whatever the name's value is.
+    NameLookups texts() const {
+        return {lookups_.text, [](std::string_view) { return std::nullopt; }};
+    }
     json::Value place(std::string_view pointer) const {
         return find_place(state_, pointer, lookups_.text);
     }
@@ -189,31 +193,6 @@ private:
     Random dice_;
 };
 
-// Appends a value with all its strings expanded. Keys and other values stay unchanged.
-void append_expanded(std::string& out, json::Value value, const Names& names) {
-    if (value.is_string()) {
-        json::append_string(out, names.expanded(value.text()));
-    } else if (value.is_object()) {
-        json::ObjectWriter writer(out);
-        for (const json::Member member : value.members()) {
-            writer.key(member.key);
-            append_expanded(out, member.value, names);
-        }
-        writer.end();
-    } else if (value.is_array()) {
-        out += '[';
-        bool first = true;
-        for (const json::Value element : value.elements()) {
-            if (!first) out += ',';
-            first = false;
-            append_expanded(out, element, names);
-        }
-        out += ']';
-    } else {
-        out += value.raw();
-    }
-}
-
 bool selects_disabled_skill(json::Value plan, const Names& names, const Request& request) {
     const json::Value tools = plan.find("tools");
     if (!tools || !tools.is_array()) return false;
@@ -234,7 +213,9 @@ public:
         : prompts_(prompts),
           request_(document),
           names_(request_, prompts.conditions),
-          words_(request_.prompt, prompts.vocabulary, places()) {}
+          place_names_(prompts.vocabulary,
+                       [this](std::string_view pointer) { return names_.place(pointer); }),
+          words_(request_.prompt, prompts.vocabulary, &place_names_) {}
 
     TemplateNarrator::Reply reply() {
         const PromptAnswer* const before = previous_answer();
@@ -293,10 +274,6 @@ private:
             if (const PromptAnswer* const found = in(entry.answers)) return found;
         }
         return in(prompts_.unmatched);
-    }
-
-    PlaceLookup places() const {
-        return [this](std::string_view pointer) { return names_.place(pointer); };
     }
 
     void apply(const PromptAnswer& answer) {
@@ -368,7 +345,7 @@ private:
                 continue;
             }
             writer.key(member.key);
-            append_expanded(reply_.plan, member.value, names_);
+            append_expanded(reply_.plan, member.value, names_.texts());
         }
         if (answer.has_tools() && has_more) writer.boolean("continue", true);
         else append_choices(writer, &answer);
@@ -426,7 +403,7 @@ private:
             for (const json::Member member : noted.members()) {
                 if (member.key == "generationAttempt" || member.key == "parentPlanId") continue;
                 metadata.key(member.key);
-                append_expanded(reply_.plan, member.value, names_);
+                append_expanded(reply_.plan, member.value, names_.texts());
             }
         }
         metadata.number("generationAttempt", request_.generation_attempt);
@@ -481,7 +458,7 @@ private:
         if (words_.reduced.text().size() > kMostMisspelled) return {};
         std::vector<PlayerWords> others;
         for (const std::string& text : offered) {
-            others.emplace_back(text, prompts_.vocabulary, places());
+            others.emplace_back(text, prompts_.vocabulary, &place_names_);
         }
         std::deque<std::string> texts;  // of `known`
         std::vector<KnownPrompt> known;
@@ -539,6 +516,7 @@ private:
     const Prompts& prompts_;
     const Request request_;
     Names names_;
+    PlaceNames place_names_;
     const PlayerWords words_;
     TemplateNarrator::Reply reply_;
     bool is_unmatched_ = false;

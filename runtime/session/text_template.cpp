@@ -102,7 +102,9 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
         }
         const size_t close = end_of_name(text, at + 1);
         if (close == std::string_view::npos) {
-            problem = {at, kind_of(text.substr(at + 1)) == NameKind::Plain
+            const size_t next = std::min(text.find_first_of("{}", at + 1), text.size());
+            const NameKind kind = kind_of(text.substr(at + 1, next - at - 1));
+            problem = {at, kind != NameKind::State && kind != NameKind::Typed
                                ? "a { without a } after it; write {{ for a brace"
                                : "a { without a } after it, or a name in a name in a name; a "
                                  "pointer may contain names such as {/place}, but those no others"};
@@ -184,6 +186,33 @@ void append_expanded(std::string& out, json::Value value, const NameLookups& nam
     } else {
         json::append_compact(out, value.raw());
     }
+}
+
+bool is_one_value(std::string_view text) {
+    return is_one_name(text) && kind_of(text.substr(1, text.size() - 2)) != NameKind::Plain;
+}
+
+std::string pattern_of_pointer(std::string_view pointer) {
+    TemplateProblem problem;
+    const auto parts = pointer.find('{') == std::string_view::npos
+                           ? std::nullopt
+                           : parse_template(pointer, problem);
+    if (!parts) return std::string(pointer);
+    std::string out;
+    bool is_in_segment = false;  // with a name
+    for (const TemplatePart& part : *parts) {
+        if (part.is_name) {
+            out.resize(out.rfind('/') + 1);
+            out += kAnySegment;
+            is_in_segment = true;
+            continue;
+        }
+        std::string_view text = part.text;
+        if (is_in_segment) text.remove_prefix(std::min(text.find('/'), text.size()));
+        out += text;
+        is_in_segment = is_in_segment && text.empty();
+    }
+    return out;
 }
 
 std::optional<std::string> expand_pointer(std::string_view pointer, const NameLookup& text_of) {

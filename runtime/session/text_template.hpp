@@ -64,10 +64,18 @@ std::string expand_template(std::string_view text, const NameLookup& lookup);
 bool may_have_name(json::Value value);
 // True for a text that is one name and nothing else.
 bool is_one_name(std::string_view text);
+// The same, if the name may have a value that is not a text: it is not a capture.
+bool is_one_value(std::string_view text);
 
 // Appends a value with the names in all its texts replaced, but not in keys. A text that is one name
 // keeps the type of the name's value.
 void append_expanded(std::string& out, json::Value value, const NameLookups& names);
+
+// In the pattern of a pointer, in place of a segment with a name. Not a character of a JSON Pointer
+// that a story contains.
+inline constexpr char kAnySegment = '\x01';
+// Replaces each segment with a name in a JSON Pointer: /things/{thing}/at becomes /things/\x01/at.
+std::string pattern_of_pointer(std::string_view pointer);
 
 // Replaces the names in a JSON Pointer, such as /things/{thing}/at. Returns nothing if one of them
 // has no text.

@@ -231,19 +231,18 @@ void Turn::fall_back() {
     const auto& story = with_.settings.story;
     if (story && !story->fallback_templates.empty()) {
         const auto& templates = story->fallback_templates;
-        text = expand_template(templates[with_.fallbacks++ % templates.size()],
-                               [this](std::string_view name) -> std::optional<std::string> {
-                                   if (name == "prompt") return text_;
-                                   std::string json;
-                                   bool malformed = false;
-                                   json::Document document;
-                                   json::ParseError error;
-                                   if (!with_.state.tree().read(name, json, malformed))
-                                       return std::string();
-                                   return document.parse(json, error, json::kDepthOfOwn)
-                                              ? shown(document.root())
-                                              : std::string();
-                               });
+        const NameLookup value_of = [&](std::string_view name) -> std::optional<std::string> {
+            if (name == "prompt") return text_;
+            const auto pointer = expand_pointer(name, value_of);
+            std::string json;
+            bool malformed = false;
+            json::Document document;
+            json::ParseError error;
+            const bool is_there = pointer && with_.state.tree().read(*pointer, json, malformed) &&
+                                  document.parse(json, error, json::kDepthOfOwn);
+            return is_there ? shown(document.root()) : std::string();
+        };
+        text = expand_template(templates[with_.fallbacks++ % templates.size()], value_of);
     }
     std::string body;
     json::ObjectWriter(body).string("text", text).string("source", "fallback").end();

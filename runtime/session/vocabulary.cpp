@@ -69,14 +69,17 @@ bool Vocabulary::add_synonym(std::string_view synonym, std::string_view phrase) 
     std::vector<std::string> words;
     for (const Word& each : meant) words.push_back(each.text);
     longest_ = std::max(longest_, its.size());
-    const auto [found, is_new] = synonyms_.try_emplace(joined(its, 0, its.size()), words);
+    const std::string key = joined(its, 0, its.size());
+    if (phrases_.erase(key) > 0) synonyms_.erase(key);
+    const auto [found, is_new] = synonyms_.try_emplace(key, words);
     if (!is_new) return found->second == words;
     // If "lantern" means "storm lantern", "storm lantern" does not become "storm storm lantern".
     const auto part = std::search(meant.begin(), meant.end(), its.begin(), its.end(),
                                   [](const Word& a, const Word& b) { return a.text == b.text; });
     if (part != meant.end()) {
         longest_ = std::max(longest_, meant.size());
-        synonyms_.try_emplace(joined(meant, 0, meant.size()), words);
+        std::string itself = joined(meant, 0, meant.size());
+        if (synonyms_.try_emplace(itself, words).second) phrases_.insert(std::move(itself));
     }
     return true;
 }
@@ -114,8 +117,12 @@ bool Vocabulary::ends_with_ignored(std::string_view text) const {
 }
 
 size_t Vocabulary::begin_of_words(std::string_view text) {
-    const std::vector<Word> words = split(text);
-    return words.empty() ? std::string_view::npos : words.front().offsets.front();
+    for (size_t at = 0; at < text.size();) {
+        const size_t begin = at;
+        const auto c = static_cast<char32_t>(utf8::decode(text, at));
+        if (!separates(c) && !is_apostrophe(c)) return begin;
+    }
+    return std::string_view::npos;
 }
 
 bool Vocabulary::has_words(std::string_view text) {

@@ -51,7 +51,8 @@ private:
 
     std::unordered_set<std::string> ignored_;
     std::unordered_map<std::string, std::vector<std::string>> synonyms_;  // words joined by spaces
-    size_t longest_ = 0;  // words of the longest synonym
+    std::unordered_set<std::string> phrases_;  // of synonyms_: they stand for themselves
+    size_t longest_ = 0;                       // words of the longest synonym
 };
 
 }  // namespace narratoria::session

@@ -58,7 +58,8 @@ bool is_permanent(std::string_view code) {
 }
 
 bool is_fault_of_program(std::string_view code) {
-    return code == "SPAWN_FAILED" || code == "MISSING_DONE" || code == "TOOL_EXCEPTION" ||
+    return code == "SPAWN_FAILED" || code == "MISSING_DONE" || code == "PROTOCOL_ERROR" ||
+           code == "SIGNALED" || code == "SUPERVISOR_LOST" || code == "TOOL_EXCEPTION" ||
            code == "TOOL_DROPPED" || code == "PLUGIN_DROPPED";
 }
 

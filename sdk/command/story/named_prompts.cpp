@@ -50,7 +50,11 @@ void append_named_prompts(std::string_view pattern, const Playthrough& game,
         const std::size_t open = std::min(pattern.find_first_of("{}", at), pattern.size());
         std::vector<std::string> next{std::string(pattern.substr(at, open - at))};
         at = open;
-        if (open < pattern.size()) {
+        const std::string_view braces = pattern.substr(open, 2);
+        if (braces == "{{" || braces == "}}") {
+            next.front() += braces.front();
+            at += 2;
+        } else if (open < pattern.size()) {
             const std::size_t place = pattern.find_first_of(":{}", open + 1);
             if (place == pattern.npos || pattern[place] != ':') return;
             // The } after as many as names are within the place.

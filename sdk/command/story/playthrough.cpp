@@ -11,7 +11,8 @@ namespace narratoria::command::story {
 using namespace terminal;
 
 bool PlayedTurn::has_untold_failure() const {
-    return !failed_tools.empty() && !answers.empty() && outcome == Outcome::Fallback;
+    return !failed_tools.empty() && !answers.empty() && outcome == Outcome::Fallback &&
+           warning.find("no other answer is left") != std::string::npos;
 }
 
 Playthrough::Playthrough(Engine& engine, const std::string& folder, std::uint64_t seed,

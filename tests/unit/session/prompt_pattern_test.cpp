@@ -105,6 +105,7 @@ TEST(PromptPattern, SynonymsMeanTheSame) {
     EXPECT_TRUE(vocabulary.add_synonym("gate", "iron gate"));
     EXPECT_EQ(understood("open iron gate", "open the gate", vocabulary), "match");
     EXPECT_EQ(understood("open gate", "open the iron gate", vocabulary), "match");
+    EXPECT_TRUE(vocabulary.add_synonym("iron gate", "portal")) << "it stood for itself";
 }
 
 TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
@@ -120,9 +121,10 @@ TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
         const auto pattern = PromptPattern::compile(text, vocabulary, problem);
         if (!pattern) return problem.message;
         Bindings captures;
-        const PlayerWords words(prompt, vocabulary, [&](std::string_view place) {
+        PlaceNames names(vocabulary, [&](std::string_view place) {
             return json::find_pointer(state.root(), place);
         });
+        const PlayerWords words(prompt, vocabulary, &names);
         if (!pattern->matches(words, captures)) return std::string("no match");
         std::string out;
         for (const Binding& each : captures) out.append(each.name).append("=").append(each.value);
@@ -148,6 +150,20 @@ TEST(PromptPattern, ACaptureWithAPlaceTakesItsNamesOnly) {
     EXPECT_EQ(named("take {x:/at}", "take x"), "no match") << "a text has no names";
     EXPECT_EQ(named("take {x:/gone}", "take rope"), "no match");
     EXPECT_EQ(named("take {x:/here} {x}", "x"), "{x} is captured twice; choose a different name");
+}
+
+TEST(PromptPattern, TrialsOfSplitsEnd) {
+    const Vocabulary vocabulary;
+    TemplateProblem problem;
+    const auto pattern =
+        PromptPattern::compile("tell {who} to {what} the {thing:/things}", vocabulary, problem);
+    ASSERT_TRUE(pattern);
+    std::string prompt = "tell a";
+    for (int i = 0; i < 5000; ++i) prompt += " to b";
+    for (int i = 0; i < 5000; ++i) prompt += " the c";
+    PlaceNames names(vocabulary, [](std::string_view) { return json::Value(); });
+    Bindings captures;
+    EXPECT_FALSE(pattern->matches(PlayerWords(prompt, vocabulary, &names), captures));
 }
 
 TEST(PromptPattern, SynonymsMayContainSmallWords) {
