@@ -272,6 +272,18 @@ def test_stops_itself(tools, witnesses):
     finish(process)
 
 
+def test_traces(tools):
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as traced:
+        process = subprocess.Popen([tools / "traces", str(traced.pid)])
+        while "(tracing stop)" not in Path(f"/proc/{traced.pid}/status").read_text():
+            if process.poll() is not None:
+                pytest.skip("this machine does not permit tracing")
+        process.kill()
+        process.wait(20)
+        assert traced.communicate(b"it goes on", timeout=20)[0] == b"it goes on"
+    assert subprocess.run([tools / "traces", "1"], check=False).returncode == 1
+
+
 def test_leaves_child(tools, witnesses):
     process = start(tools / "leaves_child", {"socket": witnesses.name, "stubborn": True})
     connections = {}
