@@ -4,6 +4,7 @@
 // the runtime's own reader, which is under test.
 
 #include <rapidjson/document.h>
+#include <rapidjson/pointer.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -31,11 +32,15 @@ public:
         value_ = document_.get();
     }
 
-    Json operator[](std::string_view key) const {
-        if (!has(key)) throw std::out_of_range("no \"" + std::string(key) + "\" in " + text());
-        return Json(document_, &value_->FindMember(name(key))->value);
+    // A key, or a pointer such as "/toolResults/0".
+    Json operator[](std::string_view place) const {
+        const rapidjson::Value* const found = find(place);
+        if (found == nullptr) {
+            throw std::out_of_range("no \"" + std::string(place) + "\" in " + text());
+        }
+        return Json(document_, found);
     }
-    Json operator[](const char* key) const { return (*this)[std::string_view(key)]; }
+    Json operator[](const char* place) const { return (*this)[std::string_view(place)]; }
     // A template, so that the literal 0 is an index and not a null pointer.
     template <class Index, std::enable_if_t<std::is_integral_v<Index>, int> = 0>
     Json operator[](Index index) const {
@@ -45,9 +50,7 @@ public:
         }
         return Json(document_, &(*value_)[at]);
     }
-    bool has(std::string_view key) const {
-        return value_->IsObject() && value_->FindMember(name(key)) != value_->MemberEnd();
-    }
+    bool has(std::string_view place) const { return find(place) != nullptr; }
     size_t size() const {
         if (value_->IsArray()) return value_->Size();
         if (value_->IsObject()) return value_->MemberCount();
@@ -103,9 +106,13 @@ public:
 private:
     Json(std::shared_ptr<rapidjson::Document> document, const rapidjson::Value* value)
         : document_(std::move(document)), value_(value) {}
-    static rapidjson::Value name(std::string_view key) {
-        return rapidjson::Value(
-            rapidjson::StringRef(key.data(), static_cast<rapidjson::SizeType>(key.size())));
+    const rapidjson::Value* find(std::string_view place) const {
+        const auto size = static_cast<rapidjson::SizeType>(place.size());
+        if (place.starts_with('/')) return rapidjson::Pointer(place.data(), size).Get(*value_);
+        if (!value_->IsObject()) return nullptr;
+        const auto member =
+            value_->FindMember(rapidjson::Value(rapidjson::StringRef(place.data(), size)));
+        return member == value_->MemberEnd() ? nullptr : &member->value;
     }
 
     std::shared_ptr<rapidjson::Document> document_;

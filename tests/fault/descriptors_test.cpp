@@ -60,11 +60,11 @@ TEST_F(DescriptorShortage, FailsAToolIfNothingCanFreeDescriptors) {
         auto few = std::make_unique<FewDescriptors>(free);
         const Json result = host->run_tool(tool_path("patcher"));
         few.reset();
-        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED") << free;
-        EXPECT_THAT(result["/error"].text(), testing::HasSubstr("oo many open files")) << free;
-        EXPECT_THAT(result["/error"].text(), testing::HasSubstr("ulimit -n")) << free;
+        EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED") << free;
+        EXPECT_THAT(result["/error"].string(), testing::HasSubstr("oo many open files")) << free;
+        EXPECT_THAT(result["/error"].string(), testing::HasSubstr("ulimit -n")) << free;
         const Json later = host->run_tool(tool_path("patcher"));
-        EXPECT_EQ(later["/state"].text(), "completed") << later.dump();
+        EXPECT_EQ(later["/state"].string(), "completed") << later.text();
     }
 }
 
@@ -97,12 +97,12 @@ TEST_F(DescriptorShortage, EndsWithTheToolThatHoldsThem) {
     }
     const Json result = host->finish();
     few.reset();
-    EXPECT_TRUE(result["/success"].boolean()) << result.dump();
-    EXPECT_GE(result["/descriptorWaitTime"].number(), 60);
+    EXPECT_TRUE(result["/success"].boolean()) << result.text();
+    EXPECT_GE(result["/descriptorWaitTime"].integer(), 60);
     const std::vector<Json> warnings = host->told(Kind::Warning);
     ASSERT_EQ(warnings.size(), 2u);
-    EXPECT_EQ(warnings[0]["/code"].text(), "DESCRIPTORS_SHORT");
-    EXPECT_EQ(warnings[1]["/code"].text(), "DESCRIPTORS_WAITED");
+    EXPECT_EQ(warnings[0]["/code"].string(), "DESCRIPTORS_SHORT");
+    EXPECT_EQ(warnings[1]["/code"].string(), "DESCRIPTORS_WAITED");
     EXPECT_EQ(lines.size(), 2u);
     host.reset();
 }
@@ -133,8 +133,8 @@ TEST_F(DescriptorShortage, EndsWithACancelledToolInItsGracePeriod) {
     few = std::make_unique<FewDescriptors>(7);
     const Json result = host->finish();
     few.reset();
-    EXPECT_TRUE(result["/success"].boolean()) << result.dump();
-    EXPECT_GT(result["/descriptorWaitTime"].number(), 0);
+    EXPECT_TRUE(result["/success"].boolean()) << result.text();
+    EXPECT_GT(result["/descriptorWaitTime"].integer(), 0);
 }
 
 // While a tool waits for descriptors, the host does not spin, and the wait can be cancelled.

@@ -35,12 +35,12 @@ TEST_F(Engines, InOneProcessWorkIndependently) {
     for (size_t i = 0; i < hosts.size(); ++i) {
         ASSERT_TRUE(hosts[i]->result);
         EXPECT_TRUE(hosts[i]->result.success());
-        EXPECT_EQ(hosts[i]->state().dump(), R"({"engine":)" + std::to_string(i) + "}");
+        EXPECT_EQ(hosts[i]->state().text(), R"({"engine":)" + std::to_string(i) + "}");
     }
     // Destroys one engine with its supervisors; the others are not affected.
     hosts.erase(hosts.begin());
     for (const auto& each : hosts) {
-        EXPECT_EQ(each->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+        EXPECT_EQ(each->run_tool(tool_path("patcher"))["/state"].string(), "completed");
     }
     hosts.clear();
 }

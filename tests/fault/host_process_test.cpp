@@ -89,7 +89,7 @@ TEST_F(HostProcess, KeepsItsChildrenAndItsSigchldHandler) {
         const pid_t child = ::fork();
         if (child == 0) ::_exit(40 + i);
         // The host's child ends while the engine waits for its own processes.
-        EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+        EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].string(), "completed");
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         EXPECT_EQ(WEXITSTATUS(status), 40 + i);
@@ -139,7 +139,7 @@ TEST_F(HostProcess, MayIgnoreSigchld) {
     ASSERT_EQ(::sigaction(SIGCHLD, &ignore, &before), 0);
     make_host();
     const Json result = host->run_tool(tool_path("exits_after_done"));
-    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 3);
+    EXPECT_EQ(result["/attempts/0/exitStatus"].integer(), 3);
     host.reset();
     ASSERT_EQ(::sigaction(SIGCHLD, &before, nullptr), 0);
 }
@@ -162,7 +162,7 @@ TEST_F(HostProcess, MayBeInterruptedContinuously) {
     often = {};
     ASSERT_EQ(::setitimer(ITIMER_REAL, &often, nullptr), 0);
     ASSERT_EQ(::sigaction(SIGALRM, &before, nullptr), 0);
-    EXPECT_TRUE(result["/success"].boolean()) << result.dump();
+    EXPECT_TRUE(result["/success"].boolean()) << result.text();
 }
 
 }  // namespace

@@ -87,10 +87,10 @@ TEST_F(KilledGame, KeepsEveryTurnThatWasReportedDurable) {
         size_t unfinished = 0;
         for (size_t i = 0; i < all["/turns"].size(); ++i) {
             const Json turn = all["/turns/" + std::to_string(i)];
-            const auto id = static_cast<uint64_t>(turn["/id"].number());
-            if (turn["/status"].text() == "completed") continue;
+            const auto id = static_cast<uint64_t>(turn["/id"].integer());
+            if (turn["/status"].string() == "completed") continue;
             ++unfinished;
-            EXPECT_EQ(turn["/status"].text(), "interrupted");
+            EXPECT_EQ(turn["/status"].string(), "interrupted");
             EXPECT_EQ(durable.count(id), 0u) << id;
         }
         EXPECT_LE(unfinished, static_cast<size_t>(round) + 1)

@@ -78,7 +78,7 @@ std::string described(Session& session, const std::string& name) {
     if (nar_session_tools_find(session.raw(), detail::to_c(name), &text, nullptr) != NAR_OK) {
         return "no tool";
     }
-    return Json(Text(text).view())["/description"].text();
+    return Json(Text(text).view())["/description"].string();
 }
 
 // Fails at each allocation of the call in turn; at some of them the registry has to grow.

@@ -21,9 +21,9 @@ protected:
         const Json events = result["/toolResults/0/events"];
         ASSERT_EQ(events.size(), static_cast<size_t>(kCount) + 1);
         for (int64_t i = 0; i < kCount; i += 997) {
-            ASSERT_EQ(events["/" + std::to_string(i) + "/fields/n"].number(), i + 1);
+            ASSERT_EQ(events["/" + std::to_string(i) + "/fields/n"].integer(), i + 1);
         }
-        EXPECT_EQ(events["/" + std::to_string(kCount) + "/type"].text(), "done");
+        EXPECT_EQ(events["/" + std::to_string(kCount) + "/type"].string(), "done");
     }
 };
 

@@ -101,7 +101,7 @@ protected:
     }
     void run_well() {
         const Json result = host->run_tool(tool_path("patcher"));
-        EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+        EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     }
 };
 
@@ -117,14 +117,14 @@ TEST_F(Supervisors, KilledWhileWorkingLoseTheirToolWhichIsRetried) {
     const Witness second = witnesses.accept(host.get());
     EXPECT_TRUE(second.tell('d'));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
-    EXPECT_EQ(result["/attempts/0/state"].text(), "failed");
-    EXPECT_EQ(result["/attempts/0/code"].text(), "SUPERVISOR_LOST");
-    EXPECT_EQ(result["/attempts/0/error"].text(), "the tool's supervisor was killed");
-    EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
-    EXPECT_FALSE(result["/attempts/0/signal"].exists());
+    EXPECT_EQ(result["/state"].string(), "completed") << result.text();
+    EXPECT_EQ(result["/attempts/0/state"].string(), "failed");
+    EXPECT_EQ(result["/attempts/0/code"].string(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/attempts/0/error"].string(), "the tool's supervisor was killed");
+    EXPECT_FALSE(result.has("/attempts/0/exitStatus"));
+    EXPECT_FALSE(result.has("/attempts/0/signal"));
     // The events written before the kill are kept.
-    EXPECT_EQ(result["/attempts/0/events"].dump(), R"({"first":0,"count":1})");
+    EXPECT_EQ(result["/attempts/0/events"].text(), R"({"first":0,"count":1})");
     EXPECT_EQ(result["/events"].size(), 3u);
 }
 
@@ -135,7 +135,7 @@ TEST_F(Supervisors, KilledWhileWorkingFailAToolWithoutRetries) {
     const Witness witness = witnesses.accept(host.get());
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST");
     EXPECT_TRUE(witness.is_gone_already());
     run_well();
 }
@@ -207,9 +207,9 @@ TEST_F(Supervisors, KilledByTheirToolLeaveNothingBehind) {
     };
     for (const auto& each : cases) {
         const Json result = run_script(each.script);
-        EXPECT_EQ(result["/state"].text(), "failed") << each.script;
-        EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST") << each.script;
-        EXPECT_EQ(result["/error"].text(), each.error) << each.script;
+        EXPECT_EQ(result["/state"].string(), "failed") << each.script;
+        EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST") << each.script;
+        EXPECT_EQ(result["/error"].string(), each.error) << each.script;
         expect_only_supervisors();
         run_well();
     }
@@ -224,8 +224,8 @@ TEST_F(Supervisors, EndTheirToolsWhenTheReaperIsKilled) {
     const int first = only_reaper();
     const Json result = run_script(std::string(kGrandparent) +
                                    "(setsid sleep 39 &); kill -9 $up; sleep 39; sleep 39");
-    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/error"].string(),
               "the tool's supervisor ended because its parent process was killed");
     run_well();
     EXPECT_NE(only_reaper(), first);
@@ -239,7 +239,7 @@ TEST_F(Supervisors, KilledWithTheReaperEndTheTool) {
     for (const char* both :
          {"kill -9 $up $PPID; while :; do :; done", "kill -9 $PPID $up; while :; do :; done"}) {
         const Json result = run_script(std::string(kGrandparent) + both);
-        EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST") << both;
+        EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST") << both;
         run_well();
     }
 }
@@ -250,10 +250,10 @@ TEST_F(Supervisors, WithAStoppedReaperEndTheirTools) {
     options.times = times(NAR_NONE, 100);
     make_host(std::move(options));
     Json result = run_script(std::string(kGrandparent) + "kill -STOP $up; kill -9 $PPID; sleep 39");
-    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST");
     result = run_script(std::string(kGrandparent) + "kill -STOP $up; kill -STOP $PPID; sleep 39",
                         R"(,"timeoutMs":500)");
-    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_EQ(result["/state"].string(), "timeout");
     run_well();
     expect_only_supervisors();
 }
@@ -275,13 +275,13 @@ TEST_F(Supervisors, ThatAToolStopsOrTracesEndOnTime) {
                 const Json result = run_script(
                     std::string(kGrandparent) + "(setsid sleep 39 &)\n" + both + "\nsleep 39",
                     R"(,"timeoutMs":500)");
-                const std::string code = result["/errorCode"].text();
+                const std::string code = result["/errorCode"].string();
                 EXPECT_TRUE(code == "SUPERVISOR_LOST" || code == "TIMEOUT") << both << ": " << code;
                 // The tool may have killed the reaper just after the reaper had ended it, so one
                 // retry is allowed.
                 const Json next = host->run_tool(tool_path("patcher"), "{}",
                                                  R"(,"retryPolicy":{"maxRetries":1})");
-                EXPECT_EQ(next["/state"].text(), "completed") << both << next.dump();
+                EXPECT_EQ(next["/state"].string(), "completed") << both << next.text();
             }
         }
     }
@@ -358,7 +358,7 @@ TEST_F(Supervisors, ThatAreStoppedAreEndedWithTheirTool) {
     const Witness two = witnesses.accept(host.get());
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGSTOP));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_EQ(result["/errorCode"].string(), "SUPERVISOR_LOST");
     EXPECT_TRUE(one.is_gone_already());
     EXPECT_TRUE(two.is_gone_already());
     run_well();
@@ -448,8 +448,8 @@ TEST_F(Supervisors, WithoutDescriptorsReportIt) {
     for (rlim_t free = 0; free < 3; ++free) {
         limit_descriptors(supervisor, count + free);
         const Json result = host->run_tool(tool_path("patcher"));
-        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED") << free;
-        EXPECT_EQ(result["/error"].text(),
+        EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED") << free;
+        EXPECT_EQ(result["/error"].string(),
                   "its supervisor has no file descriptors left for the tool's pipes: Too many open "
                   "files; raise the limit on open files (ulimit -n)")
             << free;
@@ -487,7 +487,7 @@ TEST_P(Remains, ThatCannotBeListedAreLogged) {
     const int reaper = only_reaper();
     limit_descriptors(reaper, first_free_descriptor(reaper) + static_cast<rlim_t>(GetParam()));
     ASSERT_TRUE(signal_descendant(only_supervisor(), SIGKILL));
-    EXPECT_EQ(host->finish()["/toolResults/0/errorCode"].text(), "SUPERVISOR_LOST");
+    EXPECT_EQ(host->finish()["/toolResults/0/errorCode"].string(), "SUPERVISOR_LOST");
     EXPECT_THAT(lines, testing::ElementsAre(testing::HasSubstr("/proc could not be read")));
     // The reaper looks again when the next supervisor ends.
     limit_descriptors(only_reaper(), 64);
@@ -522,8 +522,8 @@ TEST_F(Supervisors, ThatAreTheWrongProgramFailTheToolWithTheReason) {
     // The library may notice the program's exit at different points of a start.
     for (int i = 0; i < 20; ++i) {
         const Json result = host->run_tool(tool_path("patcher"));
-        EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
-        EXPECT_EQ(result["/error"].text(),
+        EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
+        EXPECT_EQ(result["/error"].string(),
                   "the supervisor program \"/bin/true\" exited with status 0; name the installed "
                   "narratoria-supervisor in the engine's options");
     }
@@ -539,13 +539,13 @@ TEST_F(Supervisors, ThatReplaceAWrongProgramAreNotBlamedForIt) {
     install("/bin/true");
     Forked refused([&] {
         Host own({.supervisor = path});
-        std::string said = own.run_tool(tool_path("patcher"))["/errorCode"].text();
+        std::string said = own.run_tool(tool_path("patcher"))["/errorCode"].string();
         install(kSupervisor);
-        said += " " + own.run_tool(tool_path("patcher"))["/state"].text();
+        said += " " + own.run_tool(tool_path("patcher"))["/state"].string();
         if (!forbid(SYS_sendmsg, EPERM)) return std::string("no seccomp");
         // The first run uses the idle supervisor.
         own.run_tool(tool_path("patcher"));
-        return said + " " + own.run_tool(tool_path("patcher"))["/error"].text();
+        return said + " " + own.run_tool(tool_path("patcher"))["/error"].string();
     });
     EXPECT_EQ(refused.report(),
               "SPAWN_FAILED completed the supervisor cannot be started: Operation not permitted");
@@ -556,20 +556,20 @@ TEST_F(Supervisors, NeedPidfds) {
     Forked refused([&] {
         if (!forbid(SYS_pidfd_open, ENOSYS)) return std::string("no seccomp");
         Host own;
-        return own.run_tool(tool_path("patcher"))["/error"].dump();
+        return own.run_tool(tool_path("patcher"))["/error"].text();
     });
     EXPECT_EQ(refused.report(),
-              json_string("the supervisors cannot be watched: Function not implemented; narratoria "
-                          "needs Linux 5.4 or later, and a sandbox (seccomp) must allow "
-                          "pidfd_open"));
+              json_text("the supervisors cannot be watched: Function not implemented; narratoria "
+                        "needs Linux 5.4 or later, and a sandbox (seccomp) must allow "
+                        "pidfd_open"));
 }
 
 TEST_F(Supervisors, ThatAreMissingFailTheTool) {
     make_host({.supervisor = "/nonexistent/supervisor"});
     const Json result = host->run_tool(tool_path("patcher"), "{}",
                                        R"(,"retryPolicy":{"maxRetries":1,"backoffMs":1})");
-    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].string(),
               "the supervisor program \"/nonexistent/supervisor\" cannot be opened: "
               "No such file or directory");
     EXPECT_EQ(result["/attempts"].size(), 2u);
@@ -578,8 +578,8 @@ TEST_F(Supervisors, ThatAreMissingFailTheTool) {
 TEST_F(Supervisors, ThatAreNotProgramsFailTheTool) {
     make_host({.supervisor = "/etc/passwd"});
     const Json result = host->run_tool(tool_path("patcher"));
-    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].string(),
               "the supervisor cannot be started: Permission denied (/etc/passwd)");
 }
 
@@ -589,20 +589,20 @@ TEST_F(Supervisors, CanBeInstalledIfMemfdIsForbidden) {
     Forked refused([&] {
         if (!forbid_memfd()) return std::string("no seccomp");
         Host own;
-        return own.run_tool(tool_path("patcher"))["/error"].dump();
+        return own.run_tool(tool_path("patcher"))["/error"].text();
     });
     EXPECT_EQ(refused.report(),
-              json_string("the supervisor program cannot be put into memory: Operation not "
-                          "permitted; where that is forbidden, name the installed "
-                          "narratoria-supervisor in the engine's options"));
+              json_text("the supervisor program cannot be put into memory: Operation not "
+                        "permitted; where that is forbidden, name the installed "
+                        "narratoria-supervisor in the engine's options"));
     Forked installed([&] {
         if (!forbid_memfd()) return std::string("no seccomp");
         Host own({.supervisor = kSupervisor});
         // Input larger than a pipe's buffer gets through as well.
         const std::string input = R"({"filling":")" + std::string(300000, 'x') + "\"}";
         const Json result = own.run_tool(tool_path("reporter"), input);
-        return result["/state"].text() + " " +
-               std::to_string(result["/events/0/fields/invocation/input"].dump() == input);
+        return result["/state"].string() + " " +
+               std::to_string(result["/events/0/fields/invocation/input"].text() == input);
     });
     EXPECT_EQ(installed.report(), "completed 1");
 }

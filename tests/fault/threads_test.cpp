@@ -49,7 +49,7 @@ TEST_F(Threads, WithoutOwnershipOfTheEngineAreRefused) {
         nar_error_clear(&error);
     }).join();
     for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], NAR_WRONG_THREAD) << i;
-    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].string(), "completed");
 }
 
 TEST_F(Threads, CanTakeOverTheEngine) {
@@ -83,7 +83,7 @@ TEST_F(Threads, CanEachHaveAnEngine) {
         threads.emplace_back([&] {
             Host own;
             for (int round = 0; round < 5; ++round) {
-                completed += own.run_tool(tool_path("patcher"))["/state"].text() == "completed";
+                completed += own.run_tool(tool_path("patcher"))["/state"].string() == "completed";
             }
         });
     }
@@ -178,7 +178,7 @@ TEST_F(Threads, CanCancelAtAnyTime) {
     EXPECT_GT(cancels, 40);
     host->until([&] { return !host->engine.is_busy(); });
     // The cancel affects only earlier prompts and plans.
-    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].string(), "completed");
 }
 
 // Two threads cancel concurrently, and neither request is lost.
@@ -304,7 +304,7 @@ TEST_F(Threads, DrivingWithinACallbackIsRefused) {
         drive_in("a sink");
         if (event.kind() != Kind::ToolEvent) return;
         // Reading, submitting, attaching and cancelling are allowed.
-        EXPECT_EQ(Json(host->session.state().view()).exists(), true);
+        EXPECT_NO_THROW(Json(host->session.state().view()));
         EXPECT_NO_THROW(host->session.patch_state(R"({"in":"a sink"})"));
         EXPECT_NO_THROW(host->session.detach(host->session.attach([](Event) noexcept {})));
         Session other(host->engine);
@@ -322,7 +322,7 @@ TEST_F(Threads, DrivingWithinACallbackIsRefused) {
     for (const auto& [where, its] : answers) {
         for (const nar_status answer : its) EXPECT_EQ(answer, NAR_REENTRANT) << where;
     }
-    EXPECT_EQ(host->state("/in").dump(), "\"a sink\"");
+    EXPECT_EQ(host->state("/in").text(), "\"a sink\"");
 }
 
 TEST_F(Threads, SignalHandlerMayCancel) {

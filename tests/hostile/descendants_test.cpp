@@ -32,7 +32,7 @@ TEST_P(LeftBehind, ChildThatKeepsStdoutIsGoneWithTheTool) {
                    witnesses.input(GetParam() ? R"(,"stubborn":true)" : R"(,"stubborn":false)"))}));
     const auto both = accept(witnesses, 2);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     EXPECT_EQ(result["/events"].size(), 2u);
     EXPECT_TRUE(both.at("child").is_gone_already());
     EXPECT_TRUE(both.at("tool").is_gone_already());
@@ -48,7 +48,7 @@ TEST_P(LeftBehind, DaemonIsGoneWithTheTool) {
                                               : R"(,"stubborn":false,"detached":false)"))}));
     const auto both = accept(witnesses, 2);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     EXPECT_TRUE(both.at("daemon").is_gone_already());
     expect_only_supervisors();
 }
@@ -59,7 +59,7 @@ TEST_P(ForkChain, IsGoneWithTheTool) {
     make_host();
     const Clock::time_point start = Clock::now();
     const Json result = host->run_tool(tool_path("fork_chain"), GetParam());
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     // Without the runtime the chains would run for more than 200 seconds.
     EXPECT_LT(milliseconds_since(start), 100000);
     expect_only_supervisors();
@@ -82,7 +82,7 @@ TEST_F(Descendants, AreEndedByATimeout) {
                    R"(,"timeoutMs":3000)")}));
     const auto both = accept(witnesses, 2);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "timeout");
+    EXPECT_EQ(result["/state"].string(), "timeout");
     EXPECT_TRUE(both.at("daemon").is_gone_already());
     EXPECT_TRUE(both.at("tool").is_gone_already());
     expect_only_supervisors();
@@ -128,8 +128,8 @@ TEST_F(Descendants, AreEndedWithTheToolIfThereAreTwoHundred) {
     std::vector<Witness> all;
     for (int i = 0; i < 201; ++i) all.push_back(witnesses.accept(host.get()));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
-    EXPECT_EQ(result["/events/0/fields/started"].number(), 200);
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
+    EXPECT_EQ(result["/events/0/fields/started"].integer(), 200);
     for (const Witness& witness : all) EXPECT_TRUE(witness.is_gone_already()) << witness.pid;
     expect_only_supervisors();
 }
@@ -157,7 +157,7 @@ TEST_F(Descendants, AreEndedIfTheirMainThreadHasExited) {
         plan_json({tool_json("tool", tool_path("hides_behind_thread"), witnesses.input())}));
     const auto both = accept(witnesses, 2);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     EXPECT_TRUE(both.at("hidden").is_gone_already());
     expect_only_supervisors();
 }
@@ -173,7 +173,7 @@ TEST_F(Descendants, StdoutHeldByAnUnrelatedProcessIsNotAwaited) {
     const ForeignWriter out(given[0]), diagnostics(given[1]);
     ASSERT_TRUE(witness.tell('d'));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     EXPECT_TRUE(witness.is_gone_already());
 }
 

@@ -19,14 +19,14 @@ protected:
     std::vector<std::string> types(const Json& result) {
         std::vector<std::string> found;
         for (size_t i = 0; i < result["/events"].size(); ++i) {
-            found.push_back(result["/events/" + std::to_string(i) + "/type"].text());
+            found.push_back(result["/events/" + std::to_string(i) + "/type"].string());
         }
         return found;
     }
     std::vector<std::string> warnings() {
         std::vector<std::string> found;
         for (const Json& warning : host->told(Kind::Warning)) {
-            found.push_back(warning["/code"].text());
+            found.push_back(warning["/code"].string());
         }
         return found;
     }
@@ -42,12 +42,12 @@ TEST_F(Endings, EventsAfterDoneAreDrainedAndCounted) {
         make_host();
         const Json result =
             host->run_tool(tool_path("after_done"), std::string(R"({"ok":)") + ok + "}");
-        EXPECT_EQ(result["/state"].text(), *ok == 't' ? "completed" : "failed");
+        EXPECT_EQ(result["/state"].string(), *ok == 't' ? "completed" : "failed");
         EXPECT_THAT(types(result), ElementsAre("state_patch", "done"));
-        EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
-        EXPECT_EQ(host->state().dump(), R"({"before_done":true})");
+        EXPECT_EQ(result["/attempts/0/linesAfterDone"].integer(), 6);
+        EXPECT_EQ(host->state().text(), R"({"before_done":true})");
         EXPECT_THAT(warnings(), ElementsAre("AFTER_DONE"));
-        EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].text(),
+        EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].string(),
                   "6 lines came after the done event and were not accepted");
     }
 }
@@ -62,8 +62,8 @@ TEST_F(Endings, EventsLongAfterDoneAreNotAccepted) {
         [&] { return !host->records.empty() && host->records.back().type == Type::Done; }));
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed");
-    EXPECT_EQ(result["/attempts/0/linesAfterDone"].number(), 6);
+    EXPECT_EQ(result["/state"].string(), "completed");
+    EXPECT_EQ(result["/attempts/0/linesAfterDone"].integer(), 6);
 }
 
 TEST_F(Endings, LingeringToolIsEndedAfterTheGracePeriod) {
@@ -77,11 +77,11 @@ TEST_F(Endings, LingeringToolIsEndedAfterTheGracePeriod) {
     EXPECT_TRUE(witness.is_gone_already());
     EXPECT_GE(milliseconds_since(start), 1990);
     // `done` decides: a death by the runtime's own signal is not an exit status.
-    EXPECT_EQ(result["/state"].text(), "completed");
+    EXPECT_EQ(result["/state"].string(), "completed");
     EXPECT_TRUE(result["/ok"].boolean());
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGTERM);
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGTERM);
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
-    EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].text(),
+    EXPECT_EQ(host->told(Kind::Warning)[0]["/message"].string(),
               "the tool was still running 2000 ms after its done event and was terminated");
 }
 
@@ -89,9 +89,9 @@ TEST_F(Endings, LingeringToolThatIgnoresSigtermIsKilled) {
     make_host_with(30000, 200);
     const Json result =
         host->run_tool(tool_path("lingers_after_done"), R"({"stubborn":true,"ok":false})");
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "TOOL_FAILED");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "TOOL_FAILED");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
@@ -108,9 +108,9 @@ TEST_F(Endings, ToolThatClosesStdoutIsAwaited) {
     EXPECT_FALSE(witness.is_gone_already());
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
-    EXPECT_EQ(result["/error"].text(), "the tool exited with status 4 after its done event");
-    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 4);
+    EXPECT_EQ(result["/errorCode"].string(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].string(), "the tool exited with status 4 after its done event");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].integer(), 4);
     EXPECT_THAT(types(result), ElementsAre("log", "done"));
 }
 
@@ -118,20 +118,20 @@ TEST_F(Endings, ToolThatClosesStdoutIsAwaited) {
 TEST_F(Endings, MissingDoneWithStatusZeroFails) {
     make_host();
     const Json result = host->run_tool(tool_path("exits_without_done"));
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "MISSING_DONE");
-    EXPECT_EQ(result["/error"].text(), "the tool exited without a done event");
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "MISSING_DONE");
+    EXPECT_EQ(result["/error"].string(), "the tool exited without a done event");
     EXPECT_THAT(types(result), ElementsAre("log", "state_patch"));
-    EXPECT_EQ(result["/output"].dump(), R"({"half":"done"})");
-    EXPECT_EQ(host->state().dump(), R"({"half":"done"})");
+    EXPECT_EQ(result["/output"].text(), R"({"half":"done"})");
+    EXPECT_EQ(host->state().text(), R"({"half":"done"})");
 }
 
 TEST_F(Endings, MissingDoneWithNonZeroStatusFails) {
     make_host();
     const Json result =
         host->run_tool(tool_path("exits_without_done"), R"({"silent":true,"status":7})");
-    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
-    EXPECT_EQ(result["/error"].text(), "the tool exited with status 7 and without a done event");
+    EXPECT_EQ(result["/errorCode"].string(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].string(), "the tool exited with status 7 and without a done event");
     EXPECT_THAT(types(result), IsEmpty());
 }
 
@@ -139,12 +139,12 @@ TEST_F(Endings, MissingDoneWithNonZeroStatusFails) {
 TEST_F(Endings, NonZeroStatusAfterDoneFails) {
     make_host();
     const Json result = host->run_tool(tool_path("exits_after_done"));
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
-    EXPECT_EQ(result["/error"].text(), "the tool exited with status 3 after its done event");
-    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 3);
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "EXIT_STATUS");
+    EXPECT_EQ(result["/error"].string(), "the tool exited with status 3 after its done event");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].integer(), 3);
     EXPECT_THAT(types(result), ElementsAre("state_patch", "done"));
-    EXPECT_EQ(host->state().dump(), R"({"came":"before"})");
+    EXPECT_EQ(host->state().text(), R"({"came":"before"})");
 }
 
 struct Death {
@@ -160,22 +160,22 @@ TEST_F(Endings, SignalInTheMiddleOfALineFails) {
           Death{SIGPIPE, "signal 13 (SIGPIPE)"}}) {
         const Json result = host->run_tool(tool_path("dies_mid_line"),
                                            R"({"signal":)" + std::to_string(death.signal) + "}");
-        EXPECT_EQ(result["/state"].text(), "failed");
-        EXPECT_EQ(result["/errorCode"].text(), "SIGNALED") << result["/error"].text();
-        EXPECT_EQ(result["/error"].text(), std::string("the tool was terminated by ") + death.name +
-                                               " before its done event");
-        EXPECT_EQ(result["/attempts/0/signal"].number(), death.signal);
-        EXPECT_FALSE(result["/attempts/0/exitStatus"].exists());
+        EXPECT_EQ(result["/state"].string(), "failed");
+        EXPECT_EQ(result["/errorCode"].string(), "SIGNALED") << result["/error"].string();
+        EXPECT_EQ(result["/error"].string(), std::string("the tool was terminated by ") +
+                                                 death.name + " before its done event");
+        EXPECT_EQ(result["/attempts/0/signal"].integer(), death.signal);
+        EXPECT_FALSE(result.has("/attempts/0/exitStatus"));
         EXPECT_THAT(types(result), ElementsAre("log", "state_patch"));
-        EXPECT_EQ(host->state().dump(), R"({"came":"before"})");
+        EXPECT_EQ(host->state().text(), R"({"came":"before"})");
     }
 }
 
 TEST_F(Endings, SignalAfterDoneFails) {
     make_host();
     const Json result = host->run_tool(tool_path("dies_mid_line"), R"({"done":true})");
-    EXPECT_EQ(result["/errorCode"].text(), "SIGNALED");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "SIGNALED");
+    EXPECT_EQ(result["/error"].string(),
               "the tool was terminated by signal 11 (SIGSEGV) after its done event");
 }
 
@@ -189,10 +189,10 @@ TEST_F(Endings, ToolThatIgnoresSigtermIsKilled) {
     EXPECT_TRUE(witness.is_gone(host.get()));
     EXPECT_GE(milliseconds_since(start), 2390);
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "timeout");
-    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
-    EXPECT_EQ(result["/error"].text(), "the tool did not end within 2000 ms");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/state"].string(), "timeout");
+    EXPECT_EQ(result["/errorCode"].string(), "TIMEOUT");
+    EXPECT_EQ(result["/error"].string(), "the tool did not end within 2000 ms");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
     EXPECT_THAT(types(result), ElementsAre("log"));
 }
 
@@ -200,9 +200,9 @@ TEST_F(Endings, ToolThatIgnoresSigtermIsKilled) {
 TEST_F(Endings, CleanExitAtSigtermIsStillATimeout) {
     make_host_with(2000, 20000);
     const Json result = host->run_tool(tool_path("ignores_sigterm"), R"({"on_term":"done"})");
-    EXPECT_EQ(result["/state"].text(), "timeout");
-    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
-    EXPECT_EQ(result["/attempts/0/exitStatus"].number(), 0);
+    EXPECT_EQ(result["/state"].string(), "timeout");
+    EXPECT_EQ(result["/errorCode"].string(), "TIMEOUT");
+    EXPECT_EQ(result["/attempts/0/exitStatus"].integer(), 0);
     EXPECT_THAT(types(result), ElementsAre("log", "done"));
 }
 
@@ -213,15 +213,15 @@ TEST_F(Endings, StoppedToolIsKilledAfterTheGracePeriod) {
     const Witness witness = witnesses.accept(host.get());
     const Json result = host->finish()["/toolResults/0"];
     EXPECT_TRUE(witness.is_gone_already());
-    EXPECT_EQ(result["/state"].text(), "timeout");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/state"].string(), "timeout");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
 }
 
 TEST_F(Endings, StoppedToolLingersAfterDone) {
     make_host_with(30000, 200);
     const Json result = host->run_tool(tool_path("stops_itself"), R"({"done":true})");
-    EXPECT_EQ(result["/state"].text(), "completed");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/state"].string(), "completed");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
@@ -239,8 +239,8 @@ TEST_F(Endings, SilentToolCostsNothing) {
     host->session.cancel();
     const Json result = host->finish();
     EXPECT_TRUE(witness.is_gone_already());
-    EXPECT_EQ(result["/toolResults/0/errorCode"].text(), "CANCELLED");
-    EXPECT_EQ(result["/toolResults/0/state"].text(), "failed");
+    EXPECT_EQ(result["/toolResults/0/errorCode"].string(), "CANCELLED");
+    EXPECT_EQ(result["/toolResults/0/state"].string(), "failed");
     EXPECT_FALSE(result["/canReplan"].boolean());
 }
 

@@ -28,30 +28,30 @@ protected:
 TEST_F(ToolLimits, EndAToolAboveItsMemory) {
     make_host_with([](Limits& limits) { limits.memory_bytes = 64u << 20; });
     const Json result = host->run_tool(tool_path("allocates"));
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "OUT_OF_MEMORY");
-    EXPECT_EQ(result["/error"].text(), "memory was refused");
-    EXPECT_EQ(result["/events/1/fields/error"].text(), "ENOMEM");
-    EXPECT_LT(result["/events/1/fields/allocated"].number(), 64 << 20);
-    EXPECT_LT(result["/attempts/0/resources/maximumResidentKiB"].number(), 64 << 10);
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "OUT_OF_MEMORY");
+    EXPECT_EQ(result["/error"].string(), "memory was refused");
+    EXPECT_EQ(result["/events/1/fields/error"].string(), "ENOMEM");
+    EXPECT_LT(result["/events/1/fields/allocated"].integer(), 64 << 20);
+    EXPECT_LT(result["/attempts/0/resources/maximumResidentKiB"].integer(), 64 << 10);
 }
 
 TEST_F(ToolLimits, EndAToolAboveItsProcessorTime) {
     make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
     const Json result = host->run_tool(tool_path("computes"));
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "CPU_LIMIT");
+    EXPECT_EQ(result["/error"].string(),
               "the tool used up its processor time (cpu_seconds) and was terminated");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXCPU);
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGXCPU);
 }
 
 // A tool that ignores SIGXCPU is killed a second later, which is reported as the limit as well.
 TEST_F(ToolLimits, KillAToolThatIgnoresSigxcpu) {
     make_host_with([](Limits& limits) { limits.cpu_seconds = 1; });
     const Json result = host->run_tool(tool_path("computes"), R"({"stubborn":true})");
-    EXPECT_EQ(result["/errorCode"].text(), "CPU_LIMIT");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/errorCode"].string(), "CPU_LIMIT");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
 }
 
 // Without a limit, the attempt's timeout ends the tool.
@@ -60,22 +60,22 @@ TEST_F(ToolLimits, AreNotNeededToEndAnEndlessTool) {
     options.times = times(300, 200);
     make_host(std::move(options));
     const Json result = host->run_tool(tool_path("computes"), R"({"stubborn":true})");
-    EXPECT_EQ(result["/errorCode"].text(), "TIMEOUT");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGKILL);
+    EXPECT_EQ(result["/errorCode"].string(), "TIMEOUT");
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGKILL);
 }
 
 TEST_F(ToolLimits, BoundTheSizeOfAFile) {
     make_host_with([](Limits& limits) { limits.file_bytes = 1000000; });
     const Json result = host->run_tool(tool_path("writes_file"));
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "FILE_SIZE_LIMIT");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "FILE_SIZE_LIMIT");
+    EXPECT_EQ(result["/error"].string(),
               "the tool wrote a file larger than its limit (file_bytes) and was terminated");
-    EXPECT_EQ(result["/attempts/0/signal"].number(), SIGXFSZ);
+    EXPECT_EQ(result["/attempts/0/signal"].integer(), SIGXFSZ);
 
     const Json stubborn = host->run_tool(tool_path("writes_file"), R"({"stubborn":true})");
-    EXPECT_EQ(stubborn["/errorCode"].text(), "FILE_TOO_LARGE");
-    EXPECT_EQ(stubborn["/events/1/fields"].dump(), R"({"written":1000000,"error":"EFBIG"})");
+    EXPECT_EQ(stubborn["/errorCode"].string(), "FILE_TOO_LARGE");
+    EXPECT_EQ(stubborn["/events/1/fields"].text(), R"({"written":1000000,"error":"EFBIG"})");
 }
 
 TEST_F(ToolLimits, BoundTheOpenFiles) {
@@ -89,9 +89,9 @@ TEST_F(ToolLimits, BoundTheOpenFiles) {
     ::close(mine);
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/error"].text(), "Too many open files");
+    EXPECT_EQ(result["/error"].string(), "Too many open files");
     // 64 minus the three standard streams and the witness.
-    EXPECT_EQ(result["/events/0/fields"].dump(), R"({"opened":60,"error":"EMFILE"})");
+    EXPECT_EQ(result["/events/0/fields"].text(), R"({"opened":60,"error":"EMFILE"})");
 }
 
 TEST_F(ToolLimits, DoNotApplyToTheHost) {
@@ -102,10 +102,10 @@ TEST_F(ToolLimits, DoNotApplyToTheHost) {
         limits.open_files = 99;
     });
     const Json limits = host->run_tool(tool_path("reporter"))["/events/0/fields/limits"];
-    EXPECT_EQ(limits["/memory"].number(), 1 << 30);
-    EXPECT_EQ(limits["/cpu"].number(), 7);
-    EXPECT_EQ(limits["/file"].number(), 12345);
-    EXPECT_EQ(limits["/files"].number(), 99);
+    EXPECT_EQ(limits["/memory"].integer(), 1 << 30);
+    EXPECT_EQ(limits["/cpu"].integer(), 7);
+    EXPECT_EQ(limits["/file"].integer(), 12345);
+    EXPECT_EQ(limits["/files"].integer(), 99);
     rlimit own{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
     EXPECT_NE(own.rlim_cur, 99u);
@@ -120,8 +120,9 @@ TEST_F(ToolLimits, AreAtMostTheHostsHardLimits) {
     make_host_with(
         [&](Limits& limits) { limits.open_files = static_cast<uint32_t>(own.rlim_max) + 1000; });
     const Json result = host->run_tool(tool_path("reporter"));
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
-    EXPECT_GE(result["/events/0/fields/limits/files"].number(), static_cast<int64_t>(own.rlim_max));
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
+    EXPECT_GE(result["/events/0/fields/limits/files"].integer(),
+              static_cast<int64_t>(own.rlim_max));
 }
 
 // Back-pressure on the pipe keeps the host's memory small; every event is in the result, and

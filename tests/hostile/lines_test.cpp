@@ -27,8 +27,8 @@ protected:
     // The split writer's events, as the result contains them.
     std::string events_of(const std::string& input) {
         const Json result = host->run_tool(tool_path("split_writer"), input);
-        EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
-        return result["/events"].dump();
+        EXPECT_EQ(result["/state"].string(), "completed") << result.text();
+        return result["/events"].text();
     }
 };
 
@@ -37,34 +37,34 @@ TEST_F(Lines, DoNotDependOnHowTheyAreWritten) {
     make_host();
     const std::string whole = events_of(R"({"chunk":0})");
     EXPECT_EQ(Json(whole).size(), 6u);
-    const std::string state = host->state().dump();
+    const std::string state = host->state().text();
     EXPECT_EQ(state, "{\"split\":{\"text\":\"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x94\xA5\"}}");
     for (const char* input :
          {R"({"chunk":1})", R"({"chunk":2})", R"({"chunk":3})", R"({"chunk":64})",
           R"({"chunk":0,"newline":false})", R"({"chunk":0,"crlf":true})",
           R"({"chunk":1,"crlf":true,"newline":false})"}) {
         EXPECT_EQ(events_of(input), whole) << input;
-        EXPECT_EQ(host->state().dump(), state) << input;
+        EXPECT_EQ(host->state().text(), state) << input;
     }
 }
 
 TEST_F(Lines, AtTheLimitAreAccepted) {
     make_host();
     const Json result = host->run_tool(tool_path("long_line"), R"({"size":8388608})");
-    EXPECT_EQ(result["/state"].text(), "completed");
+    EXPECT_EQ(result["/state"].string(), "completed");
     ASSERT_EQ(result["/events"].size(), 2u);
-    EXPECT_EQ(result["/events/0/message"].text().size(), 8388608u - 56u);
+    EXPECT_EQ(result["/events/0/message"].string().size(), 8388608u - 56u);
 }
 
 TEST_F(Lines, OneByteOverTheLimitAreAProtocolError) {
     make_host();
     const Json result = host->run_tool(tool_path("long_line"), R"({"size":8388609})");
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "PROTOCOL_ERROR");
+    EXPECT_EQ(result["/error"].string(),
               "an event (line 1) is longer than the limit of 8388608 bytes; write large data to a "
               "file and announce it as an asset");
-    EXPECT_EQ(result["/events"].dump(), "[]");
+    EXPECT_EQ(result["/events"].text(), "[]");
 }
 
 TEST_F(Lines, HaveAConfigurableLimit) {
@@ -72,9 +72,9 @@ TEST_F(Lines, HaveAConfigurableLimit) {
     options.limits.emplace();
     options.limits->line_bytes = 1000;
     make_host(std::move(options));
-    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1000})")["/state"].text(),
+    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1000})")["/state"].string(),
               "completed");
-    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1001})")["/errorCode"].text(),
+    EXPECT_EQ(host->run_tool(tool_path("long_line"), R"({"size":1001})")["/errorCode"].string(),
               "PROTOCOL_ERROR");
 }
 
@@ -83,8 +83,8 @@ TEST_F(Lines, WithoutANewlineAreRefusedInBoundedMemory) {
     const MemoryGrowth growth;
     const Json result =
         host->run_tool(tool_path("long_line"), R"({"size":104857600,"newline":false})");
-    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
-    EXPECT_THAT(result["/error"].text(), testing::HasSubstr("longer than the limit"));
+    EXPECT_EQ(result["/errorCode"].string(), "PROTOCOL_ERROR");
+    EXPECT_THAT(result["/error"].string(), testing::HasSubstr("longer than the limit"));
     // The accepted part of the line exists twice while its buffer grows.
     growth.expect_at_most_mebibytes(32);
 }
@@ -95,16 +95,16 @@ TEST_F(Lines, TenThousandLevelsDeepAreAProtocolError) {
          {R"({"kind":"object"})", R"({"kind":"array"})", R"({"kind":"array","closed":false})",
           R"({"kind":"object","levels":1000000,"closed":false})"}) {
         const Json result = host->run_tool(tool_path("deep_line"), input);
-        EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR") << input;
-        EXPECT_THAT(result["/error"].text(),
+        EXPECT_EQ(result["/errorCode"].string(), "PROTOCOL_ERROR") << input;
+        EXPECT_THAT(result["/error"].string(),
                     testing::AllOf(testing::StartsWith("line 1, byte "), testing::HasSubstr("512"),
                                    testing::HasSubstr("[json-depth]")))
             << input;
     }
     const Json at_the_limit =
         host->run_tool(tool_path("deep_line"), R"({"kind":"array","levels":512})");
-    EXPECT_EQ(at_the_limit["/state"].text(), "completed") << at_the_limit["/error"].dump();
-    EXPECT_EQ(host->run_tool(tool_path("deep_line"), R"({"levels":513})")["/errorCode"].text(),
+    EXPECT_EQ(at_the_limit["/state"].string(), "completed") << at_the_limit["/error"].text();
+    EXPECT_EQ(host->run_tool(tool_path("deep_line"), R"({"levels":513})")["/errorCode"].string(),
               "PROTOCOL_ERROR");
 }
 
@@ -129,21 +129,21 @@ TEST_P(BadLines, AreAProtocolErrorWithPositionAndReason) {
     const Witnesses witnesses;
     host->begin(plan_json({tool_json(
         "tool", tool_path("bad_line"),
-        witnesses.input(R"(,"before":2,"hex":)" + json_string(hex_of(GetParam().bytes))))}));
+        witnesses.input(R"(,"before":2,"hex":)" + json_text(hex_of(GetParam().bytes))))}));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "PROTOCOL_ERROR");
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "PROTOCOL_ERROR");
     const BadLine& line = GetParam();
     const std::string place = "line 3, byte " + std::to_string(line.byte) + ": " +
                               (line.pointer.empty() ? "" : line.pointer + ": ");
-    EXPECT_THAT(result["/error"].text(),
+    EXPECT_THAT(result["/error"].string(),
                 testing::AllOf(testing::StartsWith(place),
                                testing::EndsWith(" [" + line.rule + "]; near: " + line.excerpt)));
     EXPECT_EQ(result["/events"].size(), 2u);
-    EXPECT_EQ(result["/attempts/0/code"].text(), "PROTOCOL_ERROR");
+    EXPECT_EQ(result["/attempts/0/code"].string(), "PROTOCOL_ERROR");
     // SIGPIPE if the tool was still writing when the runtime stopped reading.
-    EXPECT_THAT(result["/attempts/0/signal"].number(), testing::AnyOf(SIGTERM, SIGPIPE));
-    EXPECT_EQ(host->state().dump(), "{}");
+    EXPECT_THAT(result["/attempts/0/signal"].integer(), testing::AnyOf(SIGTERM, SIGPIPE));
+    EXPECT_EQ(host->state().text(), "{}");
 }
 
 // A log event with `bytes` as its message.
@@ -182,8 +182,8 @@ INSTANTIATE_TEST_SUITE_P(Each, BadLines, testing::ValuesIn(kBadLines),
 TEST_F(Lines, ThatAreBlankAreSkippedButNumbered) {
     make_host();
     const Json result = host->run_tool(
-        tool_path("bad_line"), R"({"hex":)" + json_string(hex_of("\n \t\r\n\r\n{hello")) + "}");
-    EXPECT_THAT(result["/error"].text(), testing::StartsWith("line 4, byte 2: "));
+        tool_path("bad_line"), R"({"hex":)" + json_text(hex_of("\n \t\r\n\r\n{hello")) + "}");
+    EXPECT_THAT(result["/error"].string(), testing::StartsWith("line 4, byte 2: "));
 }
 
 }  // namespace

@@ -23,22 +23,22 @@ TEST_P(StartingFails, WithTheReasonAndWithoutARetry) {
     make_host();
     const Json result =
         host->run_tool(GetParam().path, "{}", R"(,"retryPolicy":{"maxRetries":2,"backoffMs":1})");
-    EXPECT_EQ(result["/state"].text(), "failed");
-    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/state"].string(), "failed");
+    EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
     const std::string error = "\"" + GetParam().path + "\" " + GetParam().error;
-    EXPECT_EQ(result["/error"].text(), error);
-    EXPECT_EQ(result["/retryCount"].number(), 0);
+    EXPECT_EQ(result["/error"].string(), error);
+    EXPECT_EQ(result["/retryCount"].integer(), 0);
     ASSERT_EQ(result["/attempts"].size(), 1u);
     const Json attempt = result["/attempts/0"];
-    EXPECT_EQ(attempt["/attempt"].number(), 1);
-    EXPECT_EQ(attempt["/code"].text(), "SPAWN_FAILED");
-    EXPECT_EQ(attempt["/error"].text(), error);
-    EXPECT_FALSE(attempt["/exitStatus"].exists());
-    EXPECT_FALSE(attempt["/signal"].exists());
-    EXPECT_EQ(result["/events"].dump(), "[]");
+    EXPECT_EQ(attempt["/attempt"].integer(), 1);
+    EXPECT_EQ(attempt["/code"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(attempt["/error"].string(), error);
+    EXPECT_FALSE(attempt.has("/exitStatus"));
+    EXPECT_FALSE(attempt.has("/signal"));
+    EXPECT_EQ(result["/events"].text(), "[]");
     EXPECT_EQ(host->told(Kind::AttemptEnded).size(), 1u);
     // The supervisor is still usable.
-    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].string(), "completed");
 }
 
 const Unstartable kUnstartables[] = {
@@ -63,11 +63,11 @@ TEST_F(Starting, FailsInARemovedFolder) {
     make_host(std::move(options));
     ASSERT_EQ(::rmdir(root.path().c_str()), 0);
     const Json result = host->run_tool(tool_path("patcher"));
-    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
-    EXPECT_EQ(result["/error"].text(), "its working folder \"" + root.path() +
-                                           "\" cannot be entered: No such file or directory");
+    EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].string(), "its working folder \"" + root.path() +
+                                             "\" cannot be entered: No such file or directory");
     ASSERT_EQ(::mkdir(root.path().c_str(), 0700), 0);
-    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].text(), "completed");
+    EXPECT_EQ(host->run_tool(tool_path("patcher"))["/state"].string(), "completed");
 }
 
 TEST_F(Starting, FailsWithATooLargeEnvironment) {
@@ -76,10 +76,10 @@ TEST_F(Starting, FailsWithATooLargeEnvironment) {
         host->run_tool(tool_path("patcher"), "{}",
                        R"(,"retryPolicy":{"maxRetries":1,"backoffMs":1},"environment":{"LARGE":")" +
                            std::string(200 * 1024, 'x') + "\"}");
-    EXPECT_EQ(result["/errorCode"].text(), "SPAWN_FAILED");
-    EXPECT_EQ(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/error"].string(),
               "its arguments and environment are larger than 192 KiB in total");
-    EXPECT_EQ(result["/retryCount"].number(), 0);
+    EXPECT_EQ(result["/retryCount"].integer(), 0);
 }
 
 // env looks for "sh\r", not the kernel.
@@ -89,8 +89,8 @@ TEST_F(Starting, ExplainsWindowsLineEnds) {
     std::ofstream(path, std::ios::binary) << "#!/usr/bin/env sh\r\necho\r\n";
     ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
     const Json result = host->run_tool(path);
-    EXPECT_EQ(result["/errorCode"].text(), "EXIT_STATUS");
-    EXPECT_THAT(result["/error"].text(),
+    EXPECT_EQ(result["/errorCode"].string(), "EXIT_STATUS");
+    EXPECT_THAT(result["/error"].string(),
                 testing::StartsWith("the tool exited with status 127 and without a done event; its "
                                     "program has a carriage return"));
     ::unlink(path.c_str());
@@ -108,8 +108,8 @@ TEST_F(Starting, IsRetriedWhileTheFileIsBeingWritten) {
     ASSERT_TRUE(host->until([&] { return host->has(Kind::AttemptEnded, "tool"); }));
     file.close();
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result.dump();
-    EXPECT_EQ(result["/attempts/0/code"].text(), "SPAWN_FAILED");
+    EXPECT_EQ(result["/state"].string(), "completed") << result.text();
+    EXPECT_EQ(result["/attempts/0/code"].string(), "SPAWN_FAILED");
     ::unlink(path.c_str());
 }
 
@@ -126,15 +126,15 @@ TEST_F(Starting, IsRetriedAfterEachKindOfFailure) {
         const std::string counter = folder.path() + "/" + way.how;
         const Json result = host->run_tool(tool_path("flaky"),
                                            R"({"failures":2,"how":")" + std::string(way.how) +
-                                               R"(","counter":)" + json_string(counter) + "}",
+                                               R"(","counter":)" + json_text(counter) + "}",
                                            R"(,"retryPolicy":{"maxRetries":2,"backoffMs":1})");
-        EXPECT_EQ(result["/state"].text(), "completed") << way.how << result.dump();
+        EXPECT_EQ(result["/state"].string(), "completed") << way.how << result.text();
         ASSERT_EQ(result["/attempts"].size(), 3u) << way.how;
-        EXPECT_EQ(result["/attempts/0/code"].text(), way.code);
-        EXPECT_EQ(result["/attempts/1/code"].text(), way.code);
-        EXPECT_EQ(result["/attempts/2/state"].text(), "completed");
-        EXPECT_EQ(result["/retryCount"].number(), 2);
-        EXPECT_EQ(result["/output/flaky/attempt"].number(), 3);
+        EXPECT_EQ(result["/attempts/0/code"].string(), way.code);
+        EXPECT_EQ(result["/attempts/1/code"].string(), way.code);
+        EXPECT_EQ(result["/attempts/2/state"].string(), "completed");
+        EXPECT_EQ(result["/retryCount"].integer(), 2);
+        EXPECT_EQ(result["/output/flaky/attempt"].integer(), 3);
         ::unlink(counter.c_str());
     }
 }

@@ -27,7 +27,7 @@ TEST_F(Streams, UnreadInputDoesNotBlock) {
     }));
     EXPECT_TRUE(witness.does('.', host.get()));
     const Json result = host->finish()["/toolResults/0"];
-    EXPECT_EQ(result["/state"].text(), "completed") << result["/error"].dump();
+    EXPECT_EQ(result["/state"].string(), "completed") << result["/error"].text();
     EXPECT_EQ(result["/events"].size(), 1025u);
 }
 
@@ -36,8 +36,8 @@ TEST_F(Streams, DiagnosticsBeforeTheFirstEventAreDrained) {
     make_host();
     const MemoryGrowth growth;
     const Json result = host->run_tool(tool_path("floods_stderr"));
-    EXPECT_EQ(result["/state"].text(), "completed");
-    const std::string kept = result["/stderr"].text();
+    EXPECT_EQ(result["/state"].string(), "completed");
+    const std::string kept = result["/stderr"].string();
     EXPECT_EQ(kept.size(), 64u * 1024);
     EXPECT_THAT(kept, testing::EndsWith("diagnostics line 00000000327679\n"
                                         "the last line of standard error\n"));
@@ -51,7 +51,7 @@ TEST_F(Streams, HostGetsNoSigpipe) {
     EXPECT_EQ(action.sa_handler, SIG_DFL);
     make_host();
     for (int i = 0; i < 20; ++i) {
-        EXPECT_EQ(host->run_tool(tool_path("closes_stdin"), filling(500000))["/state"].text(),
+        EXPECT_EQ(host->run_tool(tool_path("closes_stdin"), filling(500000))["/state"].string(),
                   "completed");
     }
 }

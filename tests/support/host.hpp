@@ -17,14 +17,16 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/json.hpp"
 #include "narratoria/engine.hpp"
 #include "support/folders.hpp"
-#include "support/json_view.hpp"
 #include "support/leftovers.hpp"
 #include "support/variable.hpp"
 
 namespace narratoria::hostile {
 
+using test::Json;
+using test::json_text;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -46,13 +48,13 @@ inline std::string script_path(const std::string& name) {
 // a comma and overrides members: ,"required":false
 inline std::string tool_json(const std::string& id, const std::string& path,
                              const std::string& input = "{}", const std::string& more = "") {
-    return R"({"toolId":)" + json_string(id) + R"(,"toolPath":)" + json_string(path) +
-           R"(,"input":)" + input + R"(,"async":true,"retryPolicy":{"maxRetries":0})" + more + "}";
+    return R"({"toolId":)" + json_text(id) + R"(,"toolPath":)" + json_text(path) + R"(,"input":)" +
+           input + R"(,"async":true,"retryPolicy":{"maxRetries":0})" + more + "}";
 }
 
 inline std::string plan_json(const std::vector<std::string>& tools, bool parallel = false,
                              const std::string& id = "plan") {
-    std::string text = R"({"requestId":)" + json_string(id) + R"(,"parallel":)" +
+    std::string text = R"({"requestId":)" + json_text(id) + R"(,"parallel":)" +
                        (parallel ? "true" : "false") + R"(,"tools":[)";
     for (size_t i = 0; i < tools.size(); ++i) text += (i > 0 ? "," : "") + tools[i];
     return text + "]}";

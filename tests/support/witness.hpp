@@ -117,11 +117,11 @@ public:
     const std::string& name() const { return name_; }
     // {"socket":…} with `more`, which begins with a comma.
     std::string input(const std::string& more = "") const {
-        return R"({"socket":)" + json_string(name_) + more + "}";
+        return R"({"socket":)" + json_text(name_) + more + "}";
     }
     // For tools that do not read their input.
     std::string environment() const {
-        return R"(,"environment":{"BAD_SOCKET":)" + json_string(name_) + "}";
+        return R"(,"environment":{"BAD_SOCKET":)" + json_text(name_) + "}";
     }
 
     // Accepts the next witness. If none connects, fails the test and returns an empty one.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/json_view.hpp"
+#include "conformance/json.hpp"
 #include "tool/runner.hpp"
 
 namespace narratoria::tool {
@@ -19,9 +19,9 @@ public:
     void on_event(const event::Event& event) override {
         events.emplace_back(event.line);
         if (event.type == event::Type::Log) {
-            const hostile::Json log(event.line);
-            const bool is_debug = log["/level"].text() == "debug";
-            (is_debug ? debug : logs).emplace_back(log["/message"].text());
+            const test::Json log(event.line);
+            const bool is_debug = log["/level"].string() == "debug";
+            (is_debug ? debug : logs).emplace_back(log["/message"].string());
         }
         if (on_one) on_one();
     }

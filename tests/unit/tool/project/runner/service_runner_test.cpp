@@ -9,15 +9,14 @@
 #include "base/json/writer.hpp"
 #include "support/folders.hpp"
 #include "support/http_server.hpp"
-#include "support/json_view.hpp"
 #include "tool/project/binding.hpp"
 #include "unit/tool/runner/heard.hpp"
 
 namespace narratoria::tool {
 namespace {
 
-using hostile::Json;
 using test::HttpServer;
+using test::Json;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -90,7 +89,7 @@ protected:
         const Heard heard = run();
         EXPECT_FALSE(heard.outcome.ok);
         EXPECT_EQ(heard.outcome.code, code) << heard.outcome.error;
-        EXPECT_EQ(Json(heard.outcome.traces.back())["/status"].text(), "error");
+        EXPECT_EQ(Json(heard.outcome.traces.back())["/status"].string(), "error");
         return heard.outcome;
     }
     void require(Guarantee guarantee) {
@@ -132,12 +131,12 @@ TEST_F(ServiceRunnerTest, ReturnsResultOfReply) {
     EXPECT_EQ(heard.events.size(), 1u);
     ASSERT_EQ(heard.outcome.traces.size(), 1u);
     const Json trace(heard.outcome.traces[0]);
-    EXPECT_EQ(trace["/type"].text(), "tool_call");
-    EXPECT_EQ(trace["/runner"].text(), "service");
-    EXPECT_EQ(trace["/service_url"].text(), binding.url);
-    EXPECT_EQ(trace["/protocol_version"].number(), 1);
+    EXPECT_EQ(trace["/type"].string(), "tool_call");
+    EXPECT_EQ(trace["/runner"].string(), "service");
+    EXPECT_EQ(trace["/service_url"].string(), binding.url);
+    EXPECT_EQ(trace["/protocol_version"].integer(), 1);
     EXPECT_FALSE(trace["/service_handshake"].boolean());
-    EXPECT_EQ(trace["/status"].text(), "ok");
+    EXPECT_EQ(trace["/status"].string(), "ok");
     EXPECT_THAT(heard.outcome.traces[0], Not(HasSubstr("enforcement_level")));
     EXPECT_THAT(heard.outcome.traces[0], Not(HasSubstr("unsafe_override")));
 }
@@ -220,7 +219,7 @@ TEST_F(ServiceRunnerTest, TerminatesCallToSilentService) {
     attempt->terminate();
     EXPECT_EQ(http.running(), 0u);
     while (heard.ends == 0) loop.run_once();
-    EXPECT_EQ(Json(heard.outcome.traces.back())["/error_type"].text(), "TimeoutError");
+    EXPECT_EQ(Json(heard.outcome.traces.back())["/error_type"].string(), "TimeoutError");
     Heard gone;
     start(gone, "{}").reset();
     EXPECT_EQ(http.running(), 0u);
@@ -244,7 +243,7 @@ TEST_F(ServiceRunnerTest, ShakesHandsOncePerToolAndGuarantees) {
         ASSERT_EQ(heard.outcome.traces.size(), 1u) << "an enforced guarantee has no entry";
         const Json call(heard.outcome.traces[0]);
         EXPECT_TRUE(call["/service_handshake"].boolean());
-        EXPECT_EQ(call["/enforcement_level"].text(), "enforced");
+        EXPECT_EQ(call["/enforcement_level"].string(), "enforced");
     }
     EXPECT_EQ(handshakes(), before + 1);
     EXPECT_EQ(
@@ -284,9 +283,9 @@ TEST_F(ServiceRunnerTest, RefusesServiceThatDoesNotEnforceGuarantees) {
         EXPECT_THAT(outcome.error,
                     HasSubstr("the guarantees of the tool \"greeter\" would not be enforced: " +
                               said() + why));
-        EXPECT_EQ(Json(outcome.traces[0])["/reason"].text(), "coverage_missing");
+        EXPECT_EQ(Json(outcome.traces[0])["/reason"].string(), "coverage_missing");
         EXPECT_FALSE(Json(outcome.traces[0])["/allowed"].boolean());
-        EXPECT_EQ(Json(outcome.traces[1])["/error_type"].text(), "CapabilityViolation");
+        EXPECT_EQ(Json(outcome.traces[1])["/error_type"].string(), "CapabilityViolation");
     };
     refused(R"({"ok":false,"error":{"type":"E","message":"not today"}})",
             "refused the handshake: not today");
@@ -335,7 +334,7 @@ TEST_F(ServiceRunnerTest, RunsWithoutCoverageOnlyIfTheProjectAllowsIt) {
     EXPECT_TRUE(heard.outcome.ok) << heard.outcome.error;
     const Json call(heard.outcome.traces.back());
     EXPECT_TRUE(call["/unsafe_override"].boolean());
-    EXPECT_EQ(call["/enforcement_level"].text(), "none");
+    EXPECT_EQ(call["/enforcement_level"].string(), "none");
 }
 
 TEST_F(ServiceRunnerTest, ShakesHandsWithoutGuaranteesIfTheProjectRequiresIt) {
