@@ -81,14 +81,6 @@ TEST(ToolProtocol, LogIsNotAnErrorAtAnyLevel) {
 
 // ---- §4.2 state_patch
 
-// covers: 000-4.2-merge-example, 000-4.2-merge-deep
-TEST(ToolProtocol, SpecificationsMergeExampleHolds) {
-    Stage stage({}, {.state = R"({"a":{"b":1,"c":2}})"});
-    stage.folder.says("tool", {patch(R"({"a":{"c":3,"d":4}})"), kDone});
-    stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_EQ(stage.state(), Json(R"({"a":{"b":1,"c":3,"d":4}})"));
-}
-
 // covers: 000-4.2-merge-objects, 000-4.2-merge-deep, 003-14.1-state
 TEST(ToolProtocol, NestedObjectsAreMergedNotReplaced) {
     Stage stage({},
@@ -99,35 +91,6 @@ TEST(ToolProtocol, NestedObjectsAreMergedNotReplaced) {
     EXPECT_EQ(stage.state(),
               Json(R"({"inventory":{"torch":{"lit":true,"age":3},"rope":{},"key":{"bent":true}},)"
                    R"("room":1})"));
-}
-
-// covers: 000-4.2-merge-arrays
-TEST(ToolProtocol, ArraysAreReplaced) {
-    Stage stage({}, {.state = R"({"path":[1,2,3],"seen":[{"a":1,"b":2}]})"});
-    stage.folder.says("tool", {patch(R"({"path":[9],"seen":[{"a":null}]})"), kDone});
-    stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_EQ(stage.state(), Json(R"({"path":[9],"seen":[{"a":null}]})"));
-}
-
-// covers: 000-4.2-merge-null
-TEST(ToolProtocol, NullRemovesAKeyAtAnyDepth) {
-    Stage stage({}, {.state = R"({"torch":{"lit":true,"fuel":2},"rope":1,"room":"hall"})"});
-    stage.folder.says("tool",
-                      {patch(R"({"torch":{"fuel":null},"rope":null,"never":null})"), kDone});
-    stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_EQ(stage.state(), Json(R"({"torch":{"lit":true},"room":"hall"})"));
-}
-
-// covers: 000-4.2-only-changes
-TEST(ToolProtocol, PatchLeavesOtherKeysUnchanged) {
-    const std::string before =
-        R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null})";
-    Stage stage({}, {.state = before});
-    stage.folder.says("tool", {patch(R"({"changed":true})"), kDone});
-    stage.run(plan_of({entry("a", "tool")}));
-    EXPECT_EQ(
-        stage.session.state().view(),
-        R"({"z":[1,{"deep":null}],"number":1.10,"a":{"b":{"c":"é"}},"n":null,"changed":true})");
 }
 
 // covers: 000-4.2-no-assumptions
