@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json/writer.hpp"
 #include "support/memory.hpp"
 
 namespace {
@@ -15,40 +14,6 @@ namespace {
 using namespace narratoria::json;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
-
-// Writes the value from the tape alone: strings are decoded and encoded again.
-void rewrite(std::string& out, Value value) {
-    if (value.is_object()) {
-        ObjectWriter writer(out);
-        for (const Member member : value.members()) {
-            writer.key(member.key);
-            rewrite(out, member.value);
-        }
-        writer.end();
-    } else if (value.is_array()) {
-        out += '[';
-        bool first = true;
-        for (const Value element : value.elements()) {
-            if (!first) out += ',';
-            first = false;
-            rewrite(out, element);
-        }
-        out += ']';
-    } else if (value.is_string()) {
-        append_string(out, value.text());
-    } else {
-        out += value.raw();
-    }
-}
-
-std::string rewritten(std::string_view text) {
-    Document document;
-    ParseError error;
-    if (!document.parse(text, error)) return "refused: " + error.message;
-    std::string out;
-    rewrite(out, document.root());
-    return out;
-}
 
 // Each value has its type and exactly its own bytes.
 TEST(JsonTape, HasTypeAndBytesOfEachValue) {
@@ -180,14 +145,6 @@ TEST(JsonTape, FindsTheBytesOfAMillionStringsWithEscapes) {
     EXPECT_EQ(count, 1000000u);
 }
 
-TEST(JsonTape, RoundTrips) {
-    for (const std::string_view text :
-         {R"({"a":[1,2.50,-0,1e5,"x",{"b":[[],{}]}],"c":"é\n","d":true,"e":null})", R"([[[[[]]]]])",
-          R"("")", R"({"":{"":""}})"}) {
-        EXPECT_EQ(rewritten(text), text);
-    }
-}
-
 TEST(JsonTape, CanBeReusedForTheNextText) {
     Tape tape;
     ParseError error;
@@ -212,8 +169,10 @@ TEST(JsonNumber, KeepsItsOriginalSpelling) {
           "-99999999999999999999999999.5", "0.1000000000000000055511151231257827",
           "18446744073709551615", "18446744073709551616", "-9223372036854775808",
           "-9223372036854775809", "5e-324", "1e-400", "2.2250738585072011e-308"}) {
-        const std::string array = "[" + std::string(text) + "," + std::string(text) + "]";
-        EXPECT_EQ(rewritten(array), array);
+        Document document;
+        ParseError error;
+        ASSERT_TRUE(document.parse("[" + std::string(text) + "," + std::string(text) + "]", error));
+        for (const Value element : document.root().elements()) EXPECT_EQ(element.raw(), text);
     }
 }
 
