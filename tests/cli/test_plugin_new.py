@@ -9,6 +9,7 @@ import resource
 
 import pytest
 
+from harness import tree
 
 KINDS = ["ui-handler", "asset-renderer", "narrator", "tool-runner", "tool", "event-sink"]
 FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugin_test.c"]
@@ -16,10 +17,6 @@ FILES = ["CMakeLists.txt", "README.md", ".gitignore", "test/host.h", "test/plugi
 
 def new(command, name="paper-rain", kind="ui-handler", *more):
     return command("plugin", "new", name, "--kind", kind, *more)
-
-
-def tree(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("language", ["c", "cpp"])

@@ -251,10 +251,6 @@ def test_result_may_go_to_a_pipe_of_the_shell(command):
         assert json.load(pipe)["success"] is True
 
 
-def test_result_may_go_to_a_device(command):
-    assert command("run", command.plan(lit(command)), "--result", "/dev/null").status == 0
-
-
 def test_full_device_is_reported_and_fails(command):
     state = command.file("game.json", {"gold": 7})
     ran = command("run", command.plan(lit(command)), "--result", "/dev/full", "--state", state).exits(1)

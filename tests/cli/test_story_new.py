@@ -7,12 +7,9 @@ import shlex
 
 import pytest
 
+from harness import tree
 
 FILES = ["prompts.json", "story.toml", "tests/well.transcript", "tools/rope", "tools/rope.tool.json"]
-
-
-def tree(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def test_new_story_has_no_warnings_and_plays(command):

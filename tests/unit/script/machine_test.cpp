@@ -10,18 +10,10 @@
 #include <vector>
 
 #include "test_tools.hpp"
+#include "unit/base/fake_clock.hpp"
 
 namespace narratoria::script {
 namespace {
-
-class ManualClock : public Clock {
-public:
-    int64_t now_ms = 1000;
-    int64_t wall_us() const override { return 1'700'000'000'123'456; }
-    int64_t steady_ms() const override { return now_ms; }
-    uint64_t start(uint64_t, std::function<void()>) override { return 1; }
-    void stop(uint64_t) override {}
-};
 
 class MachineTest : public ::testing::Test {
 protected:
@@ -40,7 +32,7 @@ protected:
         return out;
     }
 
-    ManualClock clock_;
+    narratoria::test::FakeClock clock_;
     Machine::Options options_{{}, &clock_, {}};
     test::TestTools tools_;
 };
@@ -188,12 +180,13 @@ TEST_F(MachineTest, CancellationBeforeTheFirstStepRunsNothing) {
 
 TEST_F(MachineTest, TimeLimitIncludesWaiting) {
     options_.limits.milliseconds = 50;
+    clock_.advance(1000);
     const auto run = machine("CALL later {value: 1} PRINT(1)");
     EXPECT_EQ(run->run(), State::Waiting);
     EXPECT_EQ(run->deadline_ms(), 1050);
-    clock_.now_ms = 1049;
+    clock_.advance(49);
     EXPECT_EQ(run->run(), State::Waiting);
-    clock_.now_ms = 1050;
+    clock_.advance(1);
     EXPECT_EQ(run->run(), State::Failed);
     EXPECT_EQ(run->error().name, "TimeLimitError");
     EXPECT_EQ(run->error().message, "The script did not end within 50 ms");
@@ -204,7 +197,7 @@ TEST_F(MachineTest, TimeLimitEndsALoop) {
     options_.limits.milliseconds = 50;
     const auto run = machine(endless());
     EXPECT_EQ(run->run(100000), State::Ready);
-    clock_.now_ms += 100;
+    clock_.advance(100);
     EXPECT_EQ(run->run(), State::Failed);
     EXPECT_EQ(run->error().name, "TimeLimitError");
 }
@@ -246,6 +239,7 @@ TEST_F(MachineTest, OutputCallbackMayCancel) {
 }
 
 TEST_F(MachineTest, NowReadsTheGivenClock) {
+    clock_.advance(123);
     const auto run = machine("PRINT(NOW())");
     run->run();
     EXPECT_EQ(run->output(), std::vector<std::string>{"1700000000123"});
