@@ -38,11 +38,6 @@ def test_failed_optional_tool_is_reported_and_the_plan_succeeds(command):
     command("run", command.plan({"toolPath": tool, "required": False})).exits(0, "failed maybe")
 
 
-def test_narrative_only_plan_succeeds(command):
-    ran = command("run", command.plan(narrative="Nothing moves.")).exits(0)
-    assert ran.result["narrative"] == "Nothing moves."
-
-
 # covers: 003-14.3-sample-plan
 def test_sample_plan_runs_with_the_example_tools(command):
     ran = command("run", TORCH / "sample-plan.json", "--quiet").exits(0)
@@ -140,18 +135,6 @@ def test_every_fault_of_a_plan_is_listed_with_its_place(command):
         assert any(f": {pointer}: " in line for line in lines), ran
     assert "nothing was run" in ran.err
     assert plan.exists()
-
-
-# covers: 003-13.4.1-detect-cycles
-def test_cycle_is_reported_before_anything_runs(command):
-    tool = command.tool("touch", done(), before='touch "$PWD/it-ran"')
-    plan = command.plan(
-        {"toolId": "a", "toolPath": tool, "dependencies": ["b"]},
-        {"toolId": "b", "toolPath": tool, "dependencies": ["a"]},
-    )
-    lines = faults_of(command("run", plan))
-    assert any("a → b → a" in line for line in lines), lines
-    assert not (command.folder / "it-ran").exists()
 
 
 @pytest.mark.parametrize(
