@@ -315,10 +315,6 @@ def test_output_of_plugin_new_passes(command, kind):
     assert broken(rules) == {} and warnings(rules) == set()
 
 
-def test_plugin_that_keeps_a_process_passes(command):
-    assert broken(check(command, library("keeper"))) == {}
-
-
 def test_console_plugin_passes_every_rule(command):
     rules = check(command, BUILD / "lib" / "narratoria" / "plugins" / "console.so")
     assert broken(rules) == {} and warnings(rules) == set()
