@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -62,11 +61,6 @@ protected:
     ReadingFile file_at(const std::string& path) {
         return ReadingFile(path, [this](const std::string& what) { warnings.push_back(what); });
     }
-    static std::string content(const std::string& path) {
-        std::ostringstream text;
-        text << std::ifstream(path).rdbuf();
-        return text.str();
-    }
 
     test::Folder folder;
     std::vector<std::string> warnings;
@@ -119,7 +113,7 @@ TEST_F(ReadingFileTest, InvalidFileIsIgnoredAndReportedOnce) {
 }
 
 TEST_F(ReadingFileTest, UnwritablePathIsReportedOnce) {
-    std::ofstream(folder / "state") << "a file";
+    folder.write("state", "a file");
     for (const std::string& path :
          {folder / "state/narratoria/reading.json", std::string("/proc/narratoria/reading.json")}) {
         warnings.clear();
@@ -129,7 +123,7 @@ TEST_F(ReadingFileTest, UnwritablePathIsReportedOnce) {
         EXPECT_EQ(file.read(), "{}");
         EXPECT_THAT(warnings, ElementsAre(HasSubstr("kept only until")));
     }
-    EXPECT_EQ(content(folder / "state"), "a file");
+    EXPECT_EQ(folder.read("state"), "a file");
 }
 
 }  // namespace
