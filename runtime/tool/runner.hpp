@@ -90,7 +90,8 @@ struct Outcome {
 // True for the codes of failures that a retry cannot fix, regardless of their origin.
 bool is_permanent(std::string_view code);
 
-// True for the codes of failures that are faults of a program, not what a tool says about its work.
+// True for the codes of failures that are faults of a program, not what a tool says about its work,
+// and that are not logged where they happen.
 bool is_fault_of_program(std::string_view code);
 
 // Describes the acts that the sandbox refused, in the words of spec 001: `Tool "t" cannot use the

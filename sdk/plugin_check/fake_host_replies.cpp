@@ -294,6 +294,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
                                                      one.is_refused ? "start had refused" : "run"));
         return NAR_GONE;
     }
+    if (!one.is_cut) one.output += to_view(read.last_output);
     one.ended_at = Clock::now();
     one.exit_status = read.exit_status;
     one.error_code = to_view(read.error_code);

@@ -587,7 +587,7 @@ TEST_F(UnwritableStore, RemovedFileIsReportedOnce) {
     EXPECT_EQ(play("paints"), "0 not durable");
     EXPECT_EQ(play("removes"), "0 not durable");
     EXPECT_EQ(state(), R"({"a":{"c":"x"},"n":[1,2]})");
-    EXPECT_THAT(warnings(), ElementsAre("STORE_IO"));
+    EXPECT_THAT(warnings(), ElementsAre("STORE_REMOVED"));
 }
 
 // The disk is full for this process: its files can have only 1 KiB. What it prints may be lost.

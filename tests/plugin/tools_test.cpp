@@ -117,7 +117,11 @@ TEST_F(ToolsTest, FaultOfAFunctionIsLogged) {
                              throw std::runtime_error("oops");
                          });
     call("bad");
-    EXPECT_THAT(log, HasSubstr("the tool \"bad\" failed: oops (TOOL_EXCEPTION)"));
+    session->tools().add({.name = "drops"},
+                         [](const plugin::InvocationRequest&, const plugin::Invocation&) {});
+    call("drops");
+    EXPECT_THAT(log, HasSubstr("the tool \"drops\" failed: the function dropped the invocation"));
+    EXPECT_THAT(log, HasSubstr("a tool threw: oops"));
 }
 
 TEST_F(ToolsTest, TimedOutFunctionIsCancelledAndMayEndItself) {

@@ -78,6 +78,7 @@ public:
                 end.error_code = "TOOL_EXCEPTION";
                 end.error = why;
                 if (!invocation.ended(end)) NARRATORIA_RETHROW;
+                core->log(plugin::Level::Error, "a tool threw: " + why);
             }
         });
     }
