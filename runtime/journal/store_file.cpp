@@ -397,9 +397,9 @@ void StoreFile::commit() {
         status.st_ino == inode_) {
         return;
     }
-    throw StoreError("STORE_REMOVED",
-                     "the store \"" + path_ +
-                         "\" was removed or replaced while a session was stored in it");
+    throw StoreError(
+        "STORE_REMOVED",
+        "the store \"" + path_ + "\" was removed or replaced while a session was stored in it");
 }
 
 // Fails only if SQLite has already rolled back.

@@ -162,7 +162,7 @@ TEST(NarratorLoop, RuntimeSetsGenerationAttemptAndParentPlan) {
     ASSERT_EQ(started.size(), 3u);
     ASSERT_EQ(scripted.requests.size(), 3u);
     const std::string parents[] = {"null", "\"one\"", "\"two\""};
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0; i < 3; ++i) {
         for (const Json& each : {scripted.requests[i], started[i].body}) {
             EXPECT_EQ(each["generationAttempt"].integer(), i + 1);
             EXPECT_EQ(each["parentPlanId"].text(), parents[i]);
