@@ -274,6 +274,16 @@ def test_walks_type_what_was_understood_where_few_choices_are_offered(command, w
     command("test", "--story", folder).exits(0).shows('    ending "Top": ', "    answers: 9 of 49\n")
 
 
+def test_choices_of_an_opening_do_not_make_a_story_for_typing_one_of_choices(command, write):
+    prompts = [{"patterns": ["I open the door"], "answers": [{"narrative": "It is open."}]},
+               {"patterns": ["take {thing:/things}"], "answers": [{"narrative": "Taken.", "ending": "Rich"}]}]
+    story = write(prompts)
+    (story / "story.toml").write_text(TOML.replace("[tools]", 'things = ["crown"]\n[tools]'))
+    command("validate", "story", story).exits(0).shows("no faults")
+    ran = command("test", "--story", story, "--walks", "20").exits(0)
+    ran.shows('    ending "Rich": 20', "    answers: 2 of 2\n")
+
+
 def test_walks_find_choices_that_are_not_understood(command, write):
     ran = command("test", "--story", write(always=["I dance"]), "--walks", "50").exits(1)
     assert 'not understood: the choice "I dance" is not understood' in ran.out

@@ -313,6 +313,8 @@ TEST(StoryToml, RefusesWhatItsSchemaRefuses) {
         {kTitle + "[fallback]\ntemplates = \"x\"\n", "3:13 /fallback/templates story-type"},
         {kTitle + "[fallback]\ntemplates = [1]\n", "3:14 /fallback/templates/0 story-type"},
         {kTitle + "[fallback]\ntemplates = [\"\"]\n", "3:14 /fallback/templates/0 story-empty"},
+        {kTitle + "[fallback]\ntemplates = [\"{/a/{thing}}\"]\n",
+         "3:14 /fallback/templates/0 story-template"},
         {kTitle + "[fallback]\ntemplates = [\"{thing}\"]\n",
          "3:14 /fallback/templates/0 story-template"},
         {kTitle + "[fallback]\ntemplates = [\"a { b\"]\n",

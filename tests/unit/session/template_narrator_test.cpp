@@ -344,6 +344,7 @@ const char* const kThings = R"({
     {"patterns": ["take {thing}"], "answers": [{"narrative": "What is a {thing}?"}]},
     {"patterns": ["go {way:/rooms/{/place}/exits}"], "answers": [
       {"narrative": "{/rooms/{/place}/text}", "set": {"/place": "{/rooms/{/place}/exits/{way}}"}}]},
+    {"patterns": ["hear {thing:/things}"], "answers": [{"narrative": "Nothing."}]},
     {"patterns": ["throw {thing:/things}"], "when": {"/things/{thing}/at": "me"}, "answers": [
       {"plan": {"tools": [{"toolId": "t", "toolPath": "tools/throw"}]},
        "success": "The {thing} is gone.", "set": {"/things/{thing}": null}}]}
@@ -392,6 +393,7 @@ TEST(TemplateNarrator, SuggestsNamesThatHaveAnAnswerNow) {
     EXPECT_EQ(choices("throw lmap"), List{"throw lamp"});
     EXPECT_EQ(choices("throw"), List{"throw lamp"}) << "only the lamp is in the hand";
     EXPECT_EQ(choices("go"), List{"go north"});
+    EXPECT_EQ(choices("hear lmap"), List{}) << "without a condition, all things would be disclosed";
 }
 
 // ---- rules after each answer

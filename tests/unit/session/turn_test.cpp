@@ -2,6 +2,7 @@
 #include "session/turn.hpp"
 
 #include "session_fixture.hpp"
+#include "unit/base/json/document.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -90,15 +91,18 @@ TEST_F(TurnTest, FallbackReasonIsLogged) {
 TEST_F(TurnTest, FallbackTextsOfAStoryTakeTurns) {
     settings.story.emplace();
     settings.story->folder = "/";
-    settings.story->fallback_templates = {"You said: {prompt}", "Nothing."};
+    settings.story->fallback_templates = {"You said: {prompt}",
+                                          "It is {/text/{/place}}.{/no/{/way}}"};
     open();
+    const auto state = test::parse_json(R"({"place":"hall","text":{"hall":"cold"}})");
+    ASSERT_FALSE(session->patch_state(state->root(), ""));
     for (const char* words : {"one", "two", "three"}) {
         ask(words);
         for (int i = 0; i < 5; ++i) fail("no idea");
     }
     ASSERT_EQ(turns.size(), 3u);
     EXPECT_EQ(turns[0].narrative, "You said: one");
-    EXPECT_EQ(turns[1].narrative, "Nothing.");
+    EXPECT_EQ(turns[1].narrative, "It is cold.");
     EXPECT_EQ(turns[2].narrative, "You said: three");
 }
 
