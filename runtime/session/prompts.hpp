@@ -17,8 +17,8 @@ namespace narratoria::session {
 
 inline constexpr const char* kPromptsJson = "prompts.json";
 
-// One answer, or a rule of "after", which has no plan. The values are empty or point into Prompts::document; names in braces are not
-// expanded yet. A text is a string, or a list of variants.
+// One answer, or a rule of "after", which has no plan. The values are empty or point into
+// Prompts::document; names in braces are not expanded yet. A text is a string, or a list of variants.
 struct PromptAnswer {
     std::string pointer;    // in prompts.json
     Fault place;            // without rule and message
@@ -71,8 +71,9 @@ struct Prompts {
     // sound or a video.
     std::vector<Mention> media_files;
     std::vector<Mention> choices;  // except those with names
-    // Uses of the state, with pattern_of_pointer() of their pointers. `operand` is a JSON value that the state's value is compared
-    // with or set to; empty if the use does not determine the type.
+    // Uses of the state, with pattern_of_pointer() of their pointers. `operand` is a JSON value with
+    // which the state's value is compared, or to which it is set; empty if the use does not determine
+    // the type.
     struct StateUse {
         Mention pointer = {};
         std::string operand = {};

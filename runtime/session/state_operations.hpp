@@ -3,9 +3,10 @@
 // What an answer of a story sets in the state:
 // {"/door/open": true, "/coins": {"+": -1}, "/inventory": {"add": "lamp"}}.
 //
-// Each key is a JSON Pointer, which may contain names in braces. A value replaces the one in the state, and null removes it. An object
-// is an operation: "+" adds to a number, "add" appends to a list unless it has the value, "remove"
-// removes from a list. A missing number is 0, and a missing list is empty.
+// Each key is a JSON Pointer, which may contain names in braces. A value replaces the one in the
+// state, and null removes it. An object is an operation: "+" adds to a number, "add" appends to a
+// list unless it has the value, "remove" removes from a list. A missing number is 0, and a missing
+// list is empty. Operations on one place follow each other.
 
 #include <functional>
 #include <optional>

@@ -33,7 +33,8 @@ struct PlayedTurn {
     std::string last_answer;
     std::string warning;  // the last one; why the turn did not succeed
 
-    // True if a tool failed and the story had no answer to that. Always false with other narrators than the template narrator.
+    // True if a tool failed and the story had no answer to that. Always false with other narrators
+    // than the template narrator.
     bool has_untold_failure() const;
 };
 
