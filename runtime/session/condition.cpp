@@ -186,7 +186,7 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
     }
 }
 
-NamedConditions evaluate(json::Value conditions, json::Value state, const NameLookups& names) {
+NamedConditions evaluate(json::Value conditions, const StateView& state, const NameLookups& names) {
     NamedConditions named;
     if (!conditions) return named;
     for (const json::Member member : conditions.members()) {
@@ -195,7 +195,7 @@ NamedConditions evaluate(json::Value conditions, json::Value state, const NameLo
     return named;
 }
 
-bool holds(json::Value condition, json::Value state, const NamedConditions& named,
+bool holds(json::Value condition, const StateView& state, const NamedConditions& named,
            const NameLookups& names) {
     if (!condition) return true;
     if (condition.is_string()) {
@@ -212,7 +212,7 @@ bool holds(json::Value condition, json::Value state, const NamedConditions& name
         } else if (member.key == "all") {
             if (any_of(wanted.elements(), std::not_fn(is_true))) return false;
         } else {
-            const json::Value value = find_place(state, member.key, names.text);
+            const json::Value value = state.at(member.key, names.text);
             if (!wanted.is_object()) {
                 if (!equal(value, Operand(wanted, names).value())) return false;
                 continue;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json/tape.hpp"
+#include "session/state_view.hpp"
 #include "session/text_template.hpp"
 
 namespace narratoria::session {
@@ -48,11 +49,11 @@ bool is_too_deep(std::string_view pointer);
 using NamedConditions = std::map<std::string_view, bool>;
 
 // True if the state satisfies a condition whose form is valid. An empty Value always holds.
-bool holds(json::Value condition, json::Value state, const NamedConditions& named,
+bool holds(json::Value condition, const StateView& state, const NamedConditions& named,
            const NameLookups& names);
 
 // `conditions`: an object of valid conditions by name, each of which names only those before it; or
 // empty. Each is evaluated once, so conditions that name others cannot take exponential time.
-NamedConditions evaluate(json::Value conditions, json::Value state, const NameLookups& names);
+NamedConditions evaluate(json::Value conditions, const StateView& state, const NameLookups& names);
 
 }  // namespace narratoria::session

@@ -108,12 +108,11 @@ std::string NarratorRequest::write(bool with_session) const {
         append_result(out, *invocations, with_session);
     }
     request.raw("planFaults", plan_faults);
-    if (with_session) {
+    if (with_session && registry != nullptr) {
         request.key("state");
         state.tree().append_json(out);
         request.key("tools");
-        if (registry != nullptr) append_tools(out, *registry, details != nullptr, disabled_skills);
-        else out += "[]";
+        append_tools(out, *registry, details != nullptr, disabled_skills);
         if (details != nullptr) {
             request.key("turns");
             details->story_so_far.append_json(out);

@@ -40,7 +40,9 @@ struct NarratorRequest {
     const plan::Result* invocations;
     std::string_view plan_faults;  // a JSON array
     const state::Store& state;
-    const tool::Registry* registry;  // NULL: the narrator does not read the tools
+    // NULL: a narrator that is built in, and reads the session itself. The request then has no state
+    // and no tools.
+    const tool::Registry* registry;
     const NarratorDetails* details = nullptr;
 
     // `with_session` false leaves out the state, the tools and the events of results, which the

@@ -42,10 +42,11 @@ public:
             return session_.give_up(token, std::move(error_));
         }
         disabled_ = disabled;
-        std::string scope;
+        std::string scope, state;
+        session_.read_state("", state);
         json::ObjectWriter(scope)
             .raw("prompt", root.find("prompt").find("text").raw())
-            .raw("state", root.find("state").raw())
+            .raw("state", state)
             .raw("disabledSkills", disabled)
             .number("random", root.find("random").integer().value_or(0))
             .end();

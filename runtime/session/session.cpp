@@ -270,11 +270,10 @@ void Session::begin_job() {
     }
     current_.folder = folder_;
     turn_ = std::make_unique<Turn>(
-        TurnContext{
-            loop(), settings_, folder_, narrator_, stream_, *with_.store,
-            // The built-in narrators do not read the tools, and listing them reads a folder.
-            built_in_ == nullptr ? &registry_ : nullptr, resolver_, presentation_, random_.next(),
-            narrator_details_, fallbacks_, offered_, with_.journal.get(), current_.playback.get()},
+        TurnContext{loop(), settings_, folder_, narrator_, stream_, *with_.store,
+                    built_in_ == nullptr ? &registry_ : nullptr, resolver_, presentation_,
+                    random_.next(), narrator_details_, fallbacks_, offered_, with_.journal.get(),
+                    current_.playback.get()},
         Turn::Actions{[this](std::unique_ptr<plan::Plan> plan) {
                           begin_execution(std::move(plan), turn_->generation());
                       },

@@ -251,11 +251,10 @@ void check_names_that_are_set(const Story& story, const std::vector<Use>& uses, 
 
 // Tools may set values that the story does not mention, so a name is reported if it is close to
 // another one, or if names stand for what is there and the story has no tools.
-void check_names_of_state(const Story& story, const std::vector<Use>& uses, Faults& faults) {
+void check_names_of_state(const Story& story, const StateView& state, const std::vector<Use>& uses,
+                          Faults& faults) {
     Pointers known, set_patterns;
-    json::Document state;
-    json::ParseError error;
-    if (state.parse(story.state, error)) add_pointers(state.root(), "", known);
+    add_pointers(state.at(""), "", known);
     check_names_that_are_set(story, uses, known, faults);
     for (const Use& use : uses) {
         if (!use.is_set()) continue;
@@ -270,7 +269,7 @@ void check_names_of_state(const Story& story, const std::vector<Use>& uses, Faul
         if (use.is_set()) continue;
         use.warn_if_all("story-state-unknown", faults, [&](const std::string& pointer) {
             if (known.contains(pointer) || is_like_one(pointer, set_patterns) ||
-                is_within_list(state.root(), pointer)) {
+                state.is_within_list(pointer)) {
                 return std::string();
             }
             const std::string_view near = near_name(pointer, names);
@@ -311,7 +310,7 @@ const char* name_of(Kind kind) {
 
 // Without a schema, [state] shows the types. A type that an answer sets and a condition expects, too,
 // is meant: then the value has both.
-void check_types_of_state(json::Value state, const std::vector<Use>& uses, Faults& faults) {
+void check_types_of_state(const StateView& state, const std::vector<Use>& uses, Faults& faults) {
     json::Document operand;
     json::ParseError error;
     const auto kind_of_use = [&](const Prompts::StateUse& use) {
@@ -332,8 +331,8 @@ void check_types_of_state(json::Value state, const std::vector<Use>& uses, Fault
         const bool is_plain_set = use.is_set && use.operation.empty();
         const auto& others = is_plain_set ? compared_kinds : set_kinds;
         each.warn_if_all("story-state-type", faults, [&](const std::string& pointer) {
-            if (use.is_set && is_within_list(state, pointer)) return describe_within_list(pointer);
-            const Kind at_first = kind_of(json::find_pointer(state, pointer));
+            if (use.is_set && state.is_within_list(pointer)) return describe_within_list(pointer);
+            const Kind at_first = kind_of(state.at(pointer));
             const std::string is_first =
                 json::quoted(pointer) + " is " + name_of(at_first) + " in [state]";
             if (each.needs_names() || each.is_before_name) {
@@ -447,8 +446,11 @@ void check_state_uses(const Story& story, const Prompts& prompts, Faults& faults
     json::ParseError error;
     if (!state.parse(story.state.empty() ? "{}" : story.state, error)) return;
     const std::vector<Use> uses = uses_of(prompts, state.root());
-    check_names_of_state(story, uses, faults);
-    if (story.state_schema.empty()) check_types_of_state(state.root(), uses, faults);
+    state::Tree tree;
+    tree.assign(state.root());
+    const StateView view(tree);
+    check_names_of_state(story, view, uses, faults);
+    if (story.state_schema.empty()) check_types_of_state(view, uses, faults);
 }
 
 }  // namespace narratoria::session

@@ -4,12 +4,13 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
 #include "base/strict_keys.hpp"
 #include "session/condition.hpp"
-#include "state/tree.hpp"
 #include "tool/schema/same_value.hpp"
 
 namespace narratoria::session {
@@ -63,15 +64,6 @@ bool is_known(json::Value value) { return !value.is_null() && !may_have_name(val
 
 }  // namespace
 
-bool is_within_list(json::Value state, std::string_view pointer) {
-    for (size_t slash = pointer.find('/', 1); slash != std::string_view::npos;
-         slash = pointer.find('/', slash + 1)) {
-        const json::Value above = json::find_pointer(state, pointer.substr(0, slash));
-        if (above && above.is_array()) return true;
-    }
-    return false;
-}
-
 std::string describe_within_list(std::string_view pointer) {
     return json::quoted(pointer) +
            " is within a list, of which only the whole can be set; \"add\" and \"remove\" change a "
@@ -120,27 +112,19 @@ void StateOperationsReader::read(json::Value operations) const {
     }
 }
 
-std::optional<std::string> patch_of(json::Value operations, json::Value state,
-                                    const NameLookups& names, std::string& why) {
-    state::Tree patches;
-    state::Patch patch;
-    json::Document operand, document;
+std::string apply(json::Value operations, const NameLookups& names, StateView& state) {
+    json::Document operand;
     // With names two pointers may be the same: the operations then follow each other.
     std::map<std::string, json::Document, std::less<>> values;
+    std::vector<std::string> patches;
     for (const json::Member member : operations.members()) {
         const std::optional<std::string> pointer = expand_pointer(member.key, names.text);
-        if (!pointer) {
-            why = "a name in " + json::quoted(member.key) + " has no value";
-            return std::nullopt;
-        }
-        if (is_within_list(state, *pointer)) {
-            why = describe_within_list(*pointer);
-            return std::nullopt;
-        }
+        if (!pointer) return "a name in " + json::quoted(member.key) + " has no value";
+        if (state.is_within_list(*pointer)) return describe_within_list(*pointer);
         std::string value;
         const auto earlier = values.find(*pointer);
         const json::Value before =
-            earlier != values.end() ? earlier->second.root() : json::find_pointer(state, *pointer);
+            earlier != values.end() ? earlier->second.root() : state.at(*pointer);
         if (!member.value.is_object()) {
             append_expanded(value, member.value, names);
         } else {
@@ -148,50 +132,30 @@ std::optional<std::string> patch_of(json::Value operations, json::Value state,
                 const bool is_sum = each.key == "+";
                 if (before && before.type() != json::Type::Null &&
                     !(is_sum ? before.is_number() : before.is_array())) {
-                    why = json::quoted(*pointer) +
-                          (is_sum ? " is not a number" : " is not a list") + ", so " +
-                          json::quoted(each.key) + " cannot change it";
-                    return std::nullopt;
+                    return json::quoted(*pointer) +
+                           (is_sum ? " is not a number" : " is not a list") + ", so " +
+                           json::quoted(each.key) + " cannot change it";
                 }
                 std::string given;
                 append_expanded(given, each.value, names);
                 parse(given, operand);
                 if (is_sum && !operand.root().is_number()) {
-                    why = json::quoted(each.value.text()) +
-                          " is not a number, so it cannot be added to " + json::quoted(*pointer);
-                    return std::nullopt;
+                    return json::quoted(each.value.text()) +
+                           " is not a number, so it cannot be added to " + json::quoted(*pointer);
                 }
                 value = is_sum ? sum(before, operand.root())
                                : list_with(before, operand.root(), each.key == "add");
             }
         }
         parse(value, values[*pointer]);
-        parse(json::nested(*pointer, value), document);
-        patch.prepare_nulls(document.root());
-        patches.merge(patch);
+        patches.push_back(json::nested(*pointer, value));
     }
-    std::string out;
-    patches.append_json(out);
-    return out;
-}
-
-std::string difference(json::Value from, json::Value to) {
-    std::string out;
-    json::ObjectWriter patch(out);
-    const bool is_object = from && from.is_object();
-    for (const json::Member member : to.members()) {
-        const json::Value before = is_object ? from.find(member.key) : json::Value();
-        uint64_t steps = 1'000'000;
-        if (before && tool::same_value(before, member.value, steps)) continue;
-        const bool are_objects = before && before.is_object() && member.value.is_object();
-        patch.raw(member.key,
-                  are_objects ? difference(before, member.value) : std::string(member.value.raw()));
+    json::Document patch;
+    for (const std::string& each : patches) {
+        parse(each, patch);
+        state.merge(patch.root());
     }
-    for (const json::Member member : is_object ? from.members() : json::Value().members()) {
-        if (!to.find(member.key)) patch.raw(member.key, "null");
-    }
-    patch.end();
-    return out;
+    return {};
 }
 
 }  // namespace narratoria::session

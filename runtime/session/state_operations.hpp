@@ -9,11 +9,11 @@
 // list is empty. Operations on one place follow each other.
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/json/tape.hpp"
+#include "session/state_view.hpp"
 #include "session/text_template.hpp"
 
 namespace narratoria::session {
@@ -29,18 +29,12 @@ struct StateOperationsReader {
     void read(json::Value operations) const;
 };
 
-// Returns the patch (RFC 7396) for operations whose form is valid. Returns nothing and the reason if
-// a name in a pointer has no value, or if the state does not allow an operation: a pointer into a
-// list, because a patch can only replace the whole list.
-std::optional<std::string> patch_of(json::Value operations, json::Value state,
-                                    const NameLookups& names, std::string& why);
+// Applies operations whose form is valid. Names have the values of before. Returns the reason, and
+// changes nothing, if a name in a pointer has no value, or if the state does not allow an operation:
+// a pointer into a list, because a patch can only replace the whole list.
+std::string apply(json::Value operations, const NameLookups& names, StateView& state);
 
-// True if the pointer leads into a list of the state. Why that cannot be set.
-bool is_within_list(json::Value state, std::string_view pointer);
+// Why a pointer that leads into a list cannot be set.
 std::string describe_within_list(std::string_view pointer);
-
-// Returns the patch that makes the object `to` of the object `from`. Patches cannot be merged: one may
-// write below what the one before it removed.
-std::string difference(json::Value from, json::Value to);
 
 }  // namespace narratoria::session

@@ -3,23 +3,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <stdexcept>
 
-#include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/random.hpp"
 #include "base/uuid.hpp"
-#include "base/view.hpp"
-#include "narratoria/host_session.h"
-#include "narratoria/narrator.h"
 #include "plan/plan.hpp"
 #include "plan/result.hpp"
-#include "plugin/host_functions.hpp"
-#include "plugin/session_access.hpp"
-#include "session/condition.hpp"
 #include "session/near_prompts.hpp"
-#include "session/state_operations.hpp"
-#include "state/tree.hpp"
+#include "session/template_names.hpp"
 
 namespace narratoria::session {
 namespace {
@@ -29,171 +19,11 @@ constexpr std::string_view kNothingMatches =
 constexpr std::string_view kNoPrompts =
     "The page is blank: this story has no prompts.json yet, so nothing in it can answer.";
 
-// Members of a plan's metadata: the answer that it is from, and the ending of the story.
-constexpr std::string_view kAnswer = "answer";
-constexpr std::string_view kEnding = "ending";
-constexpr std::string_view kRules = "rules";        // the pointers of those that were applied
-constexpr std::string_view kCaptures = "captures";  // for the texts after the tools
-
 // Bytes of a prompt that may be a misspelled one.
 constexpr size_t kMostMisspelled = 500;
 
-// The fields of a request that this narrator reads.
-struct Request {
-    std::string_view prompt;
-    int64_t generation_attempt = 1;
-    std::string_view parent_plan_id = "null";  // JSON
-    std::vector<std::string_view> disabled_skills;
-    json::Value state;            // or empty
-    json::Value previous_result;  // an object, or empty
-    std::string_view answered;    // PromptAnswer::pointer of the previous plan
-    Bindings captured;            // of the previous plan
-    uint64_t random = 0;          // differs for each request
-
-    explicit Request(json::Value document) {
-        if (!document.is_object()) return;
-        const auto text_of = [](json::Value object, std::string_view key) {
-            const json::Value text =
-                object && object.is_object() ? object.find(key) : json::Value();
-            return text && text.is_string() ? text.text() : std::string_view();
-        };
-        const auto number_of = [&](std::string_view key, int64_t missing) {
-            const json::Value value = document.find(key);
-            return value ? value.integer().value_or(missing) : missing;
-        };
-        prompt = text_of(document.find("prompt"), "text");
-        generation_attempt = number_of("generationAttempt", 1);
-        random = static_cast<uint64_t>(number_of("random", 0)) +
-                 static_cast<uint64_t>(generation_attempt * 8 + number_of("continuation", 0));
-        if (const json::Value value = document.find("parentPlanId"); value && value.is_string()) {
-            parent_plan_id = value.raw();
-        }
-        state = document.find("state");
-        if (const json::Value result = document.find("previousResult");
-            result && result.is_object()) {
-            previous_result = result;
-            const json::Value metadata = document.find("previousMetadata");
-            answered = text_of(metadata, kAnswer);
-            const json::Value captures =
-                metadata && metadata.is_object() ? metadata.find(kCaptures) : json::Value();
-            if (captures && captures.is_object()) {
-                for (const json::Member each : captures.members()) {
-                    if (each.value.is_string()) captured.push_back({each.key, each.value.text()});
-                }
-            }
-        }
-        const json::Value skills = document.find("disabledSkills");
-        if (!skills || !skills.is_array()) return;
-        for (const json::Value skill : skills.elements()) {
-            if (skill.is_string()) disabled_skills.push_back(skill.text());
-        }
-    }
-
-    bool disables(std::string_view skill) const {
-        return std::find(disabled_skills.begin(), disabled_skills.end(), skill) !=
-               disabled_skills.end();
-    }
-};
-
-// The values of the names in an answer's texts.
-class Names {
-public:
-    Names(const Request& request, json::Value conditions)
-        : request_(request),
-          conditions_(conditions),
-          state_(request.state),
-          lookups_{[this](std::string_view name) { return text_of(name); },
-                   [this](std::string_view name) { return json_of(name); }},
-          named_(evaluate(conditions, state_, lookups_)),
-          dice_(request.random) {}
-    Names(const Names&) = delete;
-    Names& operator=(const Names&) = delete;
-
-    Bindings captures;
-
-    json::Value state() const { return state_; }
-    const NameLookups& lookups() const { return lookups_; }
-    // For a plan: a text with a name stays a text, whatever the name's value is.
-    NameLookups texts() const {
-        return {lookups_.text, [](std::string_view) { return std::nullopt; }};
-    }
-    json::Value place(std::string_view pointer) const {
-        return find_place(state_, pointer, lookups_.text);
-    }
-    bool holds(json::Value condition) const {
-        return session::holds(condition, state_, named_, lookups_);
-    }
-    // From now on the state is the one after this patch.
-    void apply(const std::string& patch) {
-        state::Tree tree;
-        json::Document document;
-        json::ParseError error;
-        if (state_ && state_.is_object()) tree.assign(state_);
-        if (document.parse(patch, error)) tree.merge(document.root());
-        std::string text;
-        tree.append_json(text);
-        if (after_.parse(text, error, json::kDepthOfOwn)) state_ = after_.root();
-        named_ = evaluate(conditions_, state_, lookups_);
-    }
-
-    std::string expanded(std::string_view text) const {
-        return expand_template(text, lookups_.text);
-    }
-
-    // A text, or one of its variants by the dice. Empty if there is none.
-    std::string told(json::Value text) {
-        if (!text) return {};
-        if (text.is_array()) {
-            uint64_t count = 0;
-            for ([[maybe_unused]] const json::Value each : text.elements()) ++count;
-            uint64_t chosen = dice_.below(count);
-            for (const json::Value each : text.elements()) {
-                if (chosen-- == 0) return expanded(each.text());
-            }
-        }
-        return expanded(text.text());
-    }
-
-private:
-    std::optional<std::string> text_of(std::string_view name) const {
-        if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
-        if (name == "prompt") return std::string(request_.prompt);
-        return look_up_in(captures)(name);
-    }
-    std::optional<std::string> json_of(std::string_view name) const {
-        if (kind_of(name) == NameKind::Plain) {
-            const auto text = text_of(name);
-            return text ? std::optional<std::string>(json::quoted(*text)) : std::nullopt;
-        }
-        const json::Value value = value_of(name);
-        return value ? std::optional<std::string>(value.raw()) : std::nullopt;
-    }
-    json::Value value_of(std::string_view name) const {
-        if (kind_of(name) == NameKind::State) return place(name);
-        if (kind_of(name) != NameKind::Tool || !request_.previous_result) return {};
-        const json::Value tools = request_.previous_result.find("toolResults");
-        if (!tools || !tools.is_array()) return {};
-        const size_t dot = name.find('.');
-        for (const json::Value tool : tools.elements()) {
-            const json::Value id = tool.is_object() ? tool.find("toolId") : json::Value();
-            if (!id || !id.is_string() || id.text() != name.substr(0, dot)) continue;
-            std::string pointer(name.substr(dot));
-            std::replace(pointer.begin(), pointer.end(), '.', '/');
-            return json::find_pointer(tool, pointer);
-        }
-        return {};
-    }
-
-    const Request& request_;
-    json::Value conditions_;
-    json::Value state_;
-    json::Document after_;
-    const NameLookups lookups_;
-    NamedConditions named_;
-    Random dice_;
-};
-
-bool selects_disabled_skill(json::Value plan, const Names& names, const Request& request) {
+bool selects_disabled_skill(json::Value plan, const TemplateNames& names,
+                            const TemplateRequest& request) {
     const json::Value tools = plan.find("tools");
     if (!tools || !tools.is_array()) return false;
     for (const json::Value tool : tools.elements()) {
@@ -209,10 +39,10 @@ bool selects_disabled_skill(json::Value plan, const Names& names, const Request&
 // The reply to one request.
 class Answering {
 public:
-    Answering(const Prompts& prompts, json::Value document)
+    Answering(const Prompts& prompts, json::Value document, const state::Tree& state)
         : prompts_(prompts),
           request_(document),
-          names_(request_, prompts.conditions),
+          names_(request_, state, prompts.conditions),
           place_names_(prompts.vocabulary,
                        [this](std::string_view pointer) { return names_.place(pointer); }),
           words_(request_.prompt, prompts.vocabulary, &place_names_) {}
@@ -278,15 +108,9 @@ private:
 
     void apply(const PromptAnswer& answer) {
         if (!answer.set || !reply_.fault.empty()) return;
-        std::string why;
-        const auto patch = patch_of(answer.set, names_.state(), names_.lookups(), why);
-        if (!patch) {
-            reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
-            return;
-        }
-        const bool is_first = reply_.patch.empty();
-        names_.apply(*patch);
-        reply_.patch = is_first ? *patch : difference(request_.state, names_.state());
+        const std::string why = names_.apply(answer.set);
+        if (why.empty()) reply_.patch = names_.patch();
+        else reply_.fault = std::string(kPromptsJson) + ": " + answer.pointer + "/set: " + why;
     }
 
     // The rules of "after", each on the state that the answer and the rules before it have left. An
@@ -514,8 +338,8 @@ private:
     }
 
     const Prompts& prompts_;
-    const Request request_;
-    Names names_;
+    const TemplateRequest request_;
+    TemplateNames names_;
     PlaceNames place_names_;
     const PlayerWords words_;
     TemplateNarrator::Reply reply_;
@@ -527,98 +351,9 @@ private:
 
 }  // namespace
 
-TemplateNarrator::Reply TemplateNarrator::answer(json::Value document) const {
-    return Answering(*prompts_, document).reply();
-}
-
-// ---------------------------------------------------------------- as a plugin
-
-namespace {
-
-struct TemplatePlugin {
-    const nar_host* host;
-    const nar_host_narrator* answers;
-    const nar_host_state* state;
-    TemplateNarrator narrator;
-};
-
-nar_status plugin_init(const nar_host* host, void** instance, nar_failure*) {
-    auto extension = [&](std::string_view id) { return host->get_extension(host, view(id)); };
-    const auto* config = static_cast<const nar_host_config*>(extension(NAR_HOST_CONFIG));
-    json::Document settings;
-    json::ParseError error;
-    auto prompts = std::make_shared<const Prompts>();
-    if (settings.parse(view(config->settings(host)), error)) {
-        if (const json::Value text = settings.root().find("prompts")) {
-            // Faults are ignored: load_story() has validated the text.
-            Faults faults;
-            prompts = read_prompts(text.text(), faults);
-        }
-    }
-    *instance = new TemplatePlugin{
-        host, static_cast<const nar_host_narrator*>(extension(NAR_EXTENSION_NARRATOR)),
-        static_cast<const nar_host_state*>(extension(NAR_HOST_STATE)),
-        TemplateNarrator(std::move(prompts))};
-    return NAR_OK;
-}
-
-void plugin_deinit(void* instance) { delete static_cast<TemplatePlugin*>(instance); }
-
-void plugin_generate(void* instance, const nar_narrator_request* request) {
-    const auto& self = *static_cast<const TemplatePlugin*>(instance);
-    json::Document document;
-    json::ParseError error;
-    // Asked again, it would answer the same.
-    const auto fail = [&](std::string why) {
-        plugin::session_of(self.host).give_up(request->token, std::move(why));
-    };
-    if (!document.parse(view(request->json), error, json::kDepthOfOwn)) return fail(error.message);
-    const TemplateNarrator::Reply reply = self.narrator.answer(document.root());
-    if (!reply.fault.empty()) return fail(reply.fault);
-    // A text must not tell what has not become true. The session logs the reason.
-    if (!reply.patch.empty() && self.state->patch(self.host, view(reply.patch)) != NAR_OK) {
-        return fail("the state refuses what the answer sets");
-    }
-    self.answers->reply(self.host, request->token, view(reply.plan));
-}
-
-const void* plugin_extension(nar_str id) {
-    static constexpr nar_narrator_extension narrator{sizeof(nar_narrator_extension), 0,
-                                                     plugin_generate, nullptr};
-    return view(id) == NAR_EXTENSION_NARRATOR ? &narrator : nullptr;
-}
-
-}  // namespace
-
-const plugin::Library& template_narrator_library() {
-    static const plugin::Library library = [] {
-        static constexpr nar_str extensions[] = {NAR_STR_INIT(NAR_EXTENSION_NARRATOR)};
-        static constexpr nar_plugin description{sizeof(nar_plugin),
-                                                NAR_ABI_VERSION,
-                                                NAR_STR_INIT("template"),
-                                                NAR_STR_INIT("The template narrator"),
-                                                NAR_STR_INIT(NARRATORIA_VERSION),
-                                                extensions,
-                                                1,
-                                                plugin_init,
-                                                plugin_deinit,
-                                                plugin_extension};
-        plugin::Library made;
-        std::string reason;
-        if (!plugin::accept_plugin(&description, nullptr, made, reason)) {
-            throw std::logic_error("the template narrator is refused: " + reason);
-        }
-        return made;
-    }();
-    return library;
-}
-
-std::string template_narrator_settings(std::string_view prompts_text) {
-    std::string out;
-    json::ObjectWriter settings(out);
-    if (!prompts_text.empty()) settings.string("prompts", prompts_text);
-    settings.end();
-    return out;
+TemplateNarrator::Reply TemplateNarrator::answer(json::Value request,
+                                                 const state::Tree& state) const {
+    return Answering(*prompts_, request, state).reply();
 }
 
 }  // namespace narratoria::session

@@ -11,6 +11,7 @@
 #include "base/json/tape.hpp"
 #include "plugin/library.hpp"
 #include "session/prompts.hpp"
+#include "state/tree.hpp"
 
 namespace narratoria::session {
 
@@ -27,7 +28,7 @@ public:
     };
     // Replies to a document of schema narrator-request/1. The plan never uses a skill that the
     // request disables (spec 003 §13.6).
-    Reply answer(json::Value request) const;
+    Reply answer(json::Value request, const state::Tree& state) const;
 
 private:
     std::shared_ptr<const Prompts> prompts_;  // not NULL

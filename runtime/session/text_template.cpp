@@ -234,13 +234,6 @@ std::optional<std::string> expand_pointer(std::string_view pointer, const NameLo
     return out;
 }
 
-json::Value find_place(json::Value state, std::string_view pointer, const NameLookup& text_of) {
-    if (!state) return {};
-    if (pointer.find('{') == std::string_view::npos) return json::find_pointer(state, pointer);
-    const std::optional<std::string> expanded = expand_pointer(pointer, text_of);
-    return expanded ? json::find_pointer(state, *expanded) : json::Value();
-}
-
 std::string shown(json::Value value) {
     if (!value || value.is_null()) return {};
     if (value.is_string()) return std::string(value.text());

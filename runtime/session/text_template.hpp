@@ -34,7 +34,7 @@ struct TemplateProblem {
 // What a name refers to, which its form says.
 enum class NameKind : uint8_t {
     Plain,  // {thing}: a capture, or {prompt}
-    State,  // {/player/name}: a JSON Pointer into the state, see find_place()
+    State,  // {/player/name}: a JSON Pointer into the state, which may contain names
     Tool,   // {roll.result.total}: what the tool with the toolId "roll" returned
     Typed   // {thing:/things}: a capture that names a part of the state; only in patterns
 };
@@ -80,8 +80,6 @@ std::string pattern_of_pointer(std::string_view pointer);
 // Replaces the names in a JSON Pointer, such as /things/{thing}/at. Returns nothing if one of them
 // has no text.
 std::optional<std::string> expand_pointer(std::string_view pointer, const NameLookup& text_of);
-// Returns the value at a pointer with names, or an empty Value.
-json::Value find_place(json::Value state, std::string_view pointer, const NameLookup& text_of);
 
 // Returns how a value is shown in a text: a string as it is, the elements of a list and the keys of an
 // object separated by commas, null and a missing value as nothing, and everything else as JSON.

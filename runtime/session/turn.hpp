@@ -52,7 +52,7 @@ struct TurnContext {
     NarratorClient& narrator;
     event::Stream& stream;
     const state::Store& state;
-    const tool::Registry* registry;  // for the narrator, which may not need it: NULL
+    const tool::Registry* registry;  // as in NarratorRequest
     const tool::Resolver& resolver;
     Presentation& presentation;
     const uint64_t random;  // for the narrator

@@ -609,6 +609,31 @@ bool Tree::measure(std::string_view pointer, uint64_t* count, bool& malformed) c
         });
 }
 
+std::optional<json::Type> Tree::type(std::string_view pointer) const {
+    std::optional<json::Type> type;
+    bool malformed = false;
+    visit(
+        pointer, malformed, [&](const Object&) { type = json::Type::Object; },
+        [&](const Entry& entry, std::string_view rest) {
+            if (entry.kind() == Kind::String) {
+                if (rest.empty()) type = json::Type::String;
+                return true;
+            }
+            const std::string_view text = entry.value.view();
+            if (rest.empty() && text.front() == '[') {
+                type = json::Type::Array;
+                return true;
+            }
+            json::Document document;
+            json::ParseError error;
+            if (!document.parse(text, error)) return false;
+            const json::Value value = json::find_pointer(document.root(), rest);
+            if (value) type = value.type();
+            return true;
+        });
+    return type;
+}
+
 void Tree::append_json(std::string& out) const { append_object(out, *root_); }
 
 }  // namespace narratoria::state

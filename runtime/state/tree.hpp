@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,6 +107,10 @@ public:
     // be NULL. Returns false like read(). Copies nothing. Parses an array only if its count or an
     // element is needed.
     bool measure(std::string_view pointer, uint64_t* count, bool& malformed) const;
+
+    // The type of the value at a JSON Pointer, or nothing if there is none. Copies nothing. Parses an
+    // array only if an element is asked for.
+    std::optional<json::Type> type(std::string_view pointer) const;
 
     void append_json(std::string& out) const;
     // The size of append_json()'s output, not counting escapes in keys. May be too large by one

@@ -54,10 +54,11 @@ void ask(const session::TemplateNarrator& narrator, const session::Story& story,
     REQUIRE(request.parse(R"({"prompt":{"text":")" + words +
                               R"("},"generationAttempt":2,"random":7,"parentPlanId":"p",)"
                               R"("disabledSkills":["torch-lighter"],"previousResult":)" +
-                              result + R"(,"previousMetadata":)" + metadata + R"(,"state":)" +
-                              (story.state.empty() ? "{}" : story.state) + "}",
+                              result + R"(,"previousMetadata":)" + metadata + "}",
                           error, json::kDepthOfOwn));
-    const session::TemplateNarrator::Reply reply = narrator.answer(request.root());
+    state::Tree state;
+    if (document.parse(story.state, error)) state.assign(document.root());
+    const session::TemplateNarrator::Reply reply = narrator.answer(request.root(), state);
     if (!reply.patch.empty()) {
         REQUIRE(document.parse(reply.patch, error) && document.root().is_object());
     }

@@ -17,7 +17,9 @@ const char* const kState = R"({"torch":{"lit":true,"oil":2},"door":{"open":false
 
 bool is_true(std::string_view condition, std::string_view named = "{}") {
     const auto document = test::parse_json(condition);
-    const auto state = test::parse_json(kState);
+    state::Tree tree;
+    tree.assign(test::parse_json(kState)->root());
+    const StateView state(tree);
     const auto conditions = test::parse_json(named);
     std::string faults;
     std::vector<std::string_view> names;
@@ -35,8 +37,7 @@ bool is_true(std::string_view condition, std::string_view named = "{}") {
                                   if (!text) return std::nullopt;
                                   return json::quoted(*text);
                               }};
-    return holds(document->root(), state->root(),
-                 evaluate(conditions->root(), state->root(), lookups), lookups);
+    return holds(document->root(), state, evaluate(conditions->root(), state, lookups), lookups);
 }
 
 TEST(Condition, AllMembersMustHold) {

@@ -94,8 +94,12 @@ TEST_F(NarratorRequestTest, ListsTheToolsOfTheRegistry) {
     EXPECT_EQ(Json(write())["tools"],
               Json(R"([{"name":"roll","description":"what it does","inputSchema":{"type":"object"}},
                        {"name":"sing","description":"what it does"}])"));
+}
+
+TEST_F(NarratorRequestTest, ABuiltInNarratorReadsStateAndToolsItself) {
     listed = nullptr;
-    EXPECT_EQ(Json(write())["tools"], Json("[]")) << "the narrator does not read them";
+    EXPECT_FALSE(Json(write()).has("state"));
+    EXPECT_FALSE(Json(write()).has("tools"));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string request_for(const Asked& asked) {
     }
     request.raw("disabledSkills", disabled + "]").raw("previousResult", asked.result);
     request.raw("previousMetadata", asked.metadata).number("random", asked.random);
-    request.raw("planFaults", "[]").raw("state", asked.state).raw("tools", "[]");
+    request.raw("planFaults", "[]");
     request.end();
     return out;
 }
@@ -67,7 +67,9 @@ public:
         json::Document request;
         json::ParseError error;
         EXPECT_TRUE(request.parse(request_for(asked), error)) << error.message;
-        const TemplateNarrator::Reply reply = narrator.answer(request.root());
+        state::Tree state;
+        state.assign(test::parse_json(asked.state)->root());
+        const TemplateNarrator::Reply reply = narrator.answer(request.root(), state);
         text_ = reply.plan;
         patch_ = reply.patch;
         EXPECT_TRUE(document_.parse(text_, error)) << text_ << error.message;
@@ -230,7 +232,7 @@ TEST(TemplateNarrator, AnswersMalformedRequests) {
         const auto request = test::parse_json(text);
         Faults faults;
         plan::Plan plan;
-        EXPECT_TRUE(plan.parse(narrator.answer(request->root()).plan, faults)) << text;
+        EXPECT_TRUE(plan.parse(narrator.answer(request->root(), {}).plan, faults)) << text;
     }
 }
 
@@ -326,7 +328,7 @@ TEST(TemplateNarrator, GivesUpIfNoAnswerTellsAFailure) {
                                            .metadata = R"({"answer":"/prompts/0/answers/0"})"}),
                               error));
     EXPECT_EQ(
-        narrator.answer(request.root()).fault,
+        narrator.answer(request.root(), {}).fault,
         "prompts.json: /prompts/0/answers/0: its tools failed, and no other answer is left; add "
         "\"failure\"");
 }

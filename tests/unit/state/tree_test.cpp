@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "conformance/cases.hpp"
 #include "support/memory.hpp"
 #include "unit/base/json/document.hpp"
+#include "unit/state/random_documents.hpp"
 
 namespace {
 
@@ -250,69 +250,10 @@ struct Reference {
     }
 };
 
-class Documents {
-public:
-    explicit Documents(uint32_t seed) : random_(seed) {}
-
-    std::string object(int depth) {
-        std::string out = "{";
-        const size_t count = below(8) == 0 ? below(40) : below(6);
-        for (size_t i = 0; i < count; ++i) {
-            if (i > 0) out += ',';
-            out += key() + ":" + value(depth);
-        }
-        return out + "}";
-    }
-
-private:
-    size_t below(size_t end) { return static_cast<size_t>(random_() % end); }
-
-    std::string key() {
-        static const std::vector<std::string> kKeys = {
-            R"("")",
-            R"("a")",
-            R"("b")",
-            R"("c")",
-            R"("\u0061")",
-            R"("a\n")",
-            R"("é")",
-            R"("\u00e9")",
-            R"("\u0000")",
-            R"("fourteen bytes")",
-            R"("fifteen bytes..")",
-            R"("a key that is much longer than what fits in place")"};
-        if (below(3) == 0) return "\"k" + std::to_string(below(30)) + "\"";
-        return kKeys[below(kKeys.size())];
-    }
-
-    std::string value(int depth) {
-        static const std::vector<std::string> kValues = {
-            "null",
-            "null",
-            "true",
-            "false",
-            "0",
-            "-1.50e3",
-            R"("")",
-            R"("x")",
-            R"("\n")",
-            R"("\ud83d\udd25")",
-            R"("fourteen bytes")",
-            R"("a string that is much longer than what fits in place")",
-            "[]",
-            "[ ]",
-            R"([null,{"a":null},"\t"])"};
-        if (depth > 0 && below(2) == 0) return object(depth - 1);
-        return kValues[below(kValues.size())];
-    }
-
-    std::mt19937 random_;
-};
-
 // covers: 000-4.2-merge-deep
 TEST(Merge, MatchesTheReference) {
     for (uint32_t seed = 0; seed < 150; ++seed) {
-        Documents documents(seed);
+        test::RandomDocuments documents(seed);
         const std::string start = documents.object(4);
         Tree tree = tree_of(start);
         Reference reference = Reference::of(parse_json(start)->root());
@@ -343,7 +284,7 @@ uint64_t digest_of(std::string_view text) {
 
 TEST(Digest, MatchesTheMergedState) {
     for (uint32_t seed = 0; seed < 150; ++seed) {
-        Documents documents(seed);
+        test::RandomDocuments documents(seed);
         Tree tree = tree_of(documents.object(4));
         tree.keep_digest();
         Overlap overlap;
@@ -397,7 +338,7 @@ TEST(Digest, NeverChanges) {
 // Reporting overlaps does not change the merge.
 TEST(Merge, GivesTheSameResultWithOverlapReports) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
-        Documents documents(seed);
+        test::RandomDocuments documents(seed);
         Tree quiet, asked;
         Overlap overlap;
         overlap.oldest = 0;
@@ -428,7 +369,7 @@ TEST(Assign, KeepsNullsOfTheDocument) {
 
 TEST(Assign, AcceptsEveryDocument) {
     for (uint32_t seed = 0; seed < 200; ++seed) {
-        const std::string text = Documents(seed).object(5);
+        const std::string text = test::RandomDocuments(seed).object(5);
         const Tree tree = tree_of(text);
         ASSERT_EQ(Reference::of(parse_json(text_of(tree))->root()).canonical(),
                   Reference::of(parse_json(text)->root()).canonical());

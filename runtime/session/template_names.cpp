@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/template_names.hpp"
+
+#include <algorithm>
+
+#include "base/json/pointer.hpp"
+#include "base/json/writer.hpp"
+#include "session/state_operations.hpp"
+
+namespace narratoria::session {
+
+TemplateNames::TemplateNames(const TemplateRequest& request, const state::Tree& state,
+                             json::Value conditions)
+    : request_(request),
+      conditions_(conditions),
+      state_(state),
+      lookups_{[this](std::string_view name) { return text_of(name); },
+               [this](std::string_view name) { return json_of(name); }},
+      named_(evaluate(conditions, state_, lookups_)),
+      dice_(request.random) {}
+
+std::string TemplateNames::apply(json::Value operations) {
+    std::string why = session::apply(operations, lookups_, state_);
+    if (why.empty()) named_ = evaluate(conditions_, state_, lookups_);
+    return why;
+}
+
+std::string TemplateNames::told(json::Value text) {
+    if (!text) return {};
+    if (text.is_array()) {
+        uint64_t count = 0;
+        for ([[maybe_unused]] const json::Value each : text.elements()) ++count;
+        uint64_t chosen = dice_.below(count);
+        for (const json::Value each : text.elements()) {
+            if (chosen-- == 0) return expanded(each.text());
+        }
+    }
+    return expanded(text.text());
+}
+
+std::optional<std::string> TemplateNames::text_of(std::string_view name) const {
+    if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
+    if (name == "prompt") return std::string(request_.prompt);
+    return look_up_in(captures)(name);
+}
+
+std::optional<std::string> TemplateNames::json_of(std::string_view name) const {
+    if (kind_of(name) == NameKind::Plain) {
+        const auto text = text_of(name);
+        return text ? std::optional<std::string>(json::quoted(*text)) : std::nullopt;
+    }
+    const json::Value value = value_of(name);
+    return value ? std::optional<std::string>(value.raw()) : std::nullopt;
+}
+
+json::Value TemplateNames::value_of(std::string_view name) const {
+    switch (kind_of(name)) {
+        case NameKind::State: return place(name);
+        case NameKind::Tool: return value_of_tool(name);
+        case NameKind::Plain:
+        case NameKind::Typed: break;
+    }
+    return {};
+}
+
+json::Value TemplateNames::value_of_tool(std::string_view name) const {
+    const json::Value tools =
+        request_.previous_result ? request_.previous_result.find("toolResults") : json::Value();
+    if (!tools || !tools.is_array()) return {};
+    const size_t dot = name.find('.');
+    for (const json::Value tool : tools.elements()) {
+        const json::Value id = tool.is_object() ? tool.find("toolId") : json::Value();
+        if (!id || !id.is_string() || id.text() != name.substr(0, dot)) continue;
+        std::string pointer(name.substr(dot));
+        std::replace(pointer.begin(), pointer.end(), '.', '/');
+        return json::find_pointer(tool, pointer);
+    }
+    return {};
+}
+
+}  // namespace narratoria::session

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The values of the names in an answer's texts, conditions and operations.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json/tape.hpp"
+#include "base/random.hpp"
+#include "session/condition.hpp"
+#include "session/state_view.hpp"
+#include "session/template_request.hpp"
+#include "session/text_template.hpp"
+
+namespace narratoria::session {
+
+class TemplateNames {
+public:
+    // `conditions`: those of the story by name, see evaluate(). All must outlive the object.
+    TemplateNames(const TemplateRequest& request, const state::Tree& state, json::Value conditions);
+    TemplateNames(const TemplateNames&) = delete;
+    TemplateNames& operator=(const TemplateNames&) = delete;
+
+    Bindings captures;
+
+    const NameLookups& lookups() const { return lookups_; }
+    // For a plan: a text with a name stays a text, whatever the name's value is.
+    NameLookups texts() const {
+        return {lookups_.text, [](std::string_view) { return std::nullopt; }};
+    }
+    // The value at a pointer with names.
+    json::Value place(std::string_view pointer) const { return state_.at(pointer, lookups_.text); }
+    bool holds(json::Value condition) const {
+        return session::holds(condition, state_, named_, lookups_);
+    }
+    // Applies what an answer sets. On failure nothing has changed; returns the reason.
+    std::string apply(json::Value operations);
+    // See StateView::patch().
+    std::string patch() const { return state_.patch(); }
+
+    std::string expanded(std::string_view text) const {
+        return expand_template(text, lookups_.text);
+    }
+    // A text, or one of its variants by the dice. Empty if there is none.
+    std::string told(json::Value text);
+
+private:
+    std::optional<std::string> text_of(std::string_view name) const;
+    std::optional<std::string> json_of(std::string_view name) const;
+    json::Value value_of(std::string_view name) const;
+    json::Value value_of_tool(std::string_view name) const;
+
+    const TemplateRequest& request_;
+    const json::Value conditions_;
+    StateView state_;
+    const NameLookups lookups_;
+    NamedConditions named_;
+    Random dice_;
+};
+
+}  // namespace narratoria::session
