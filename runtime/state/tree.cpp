@@ -546,7 +546,11 @@ bool Tree::visit(std::string_view pointer, bool& malformed, AtObject&& at_object
 
 bool Tree::read(std::string_view pointer, std::string& out, bool& malformed) const {
     return visit(
-        pointer, malformed, [&](const Object& object) { append_object(out, object); },
+        pointer, malformed,
+        [&](const Object& object) {
+            if (&object == root_) append_json(out);
+            else append_object(out, object);
+        },
         [&](const Entry& entry, std::string_view rest) {
             if (entry.kind() == Kind::String) {
                 if (!rest.empty()) return false;
@@ -634,6 +638,9 @@ std::optional<json::Type> Tree::type(std::string_view pointer) const {
     return type;
 }
 
-void Tree::append_json(std::string& out) const { append_object(out, *root_); }
+void Tree::append_json(std::string& out) const {
+    out.reserve(out.size() + bytes_);
+    append_object(out, *root_);
+}
 
 }  // namespace narratoria::state

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // embedding STORY WORK [FRAMES]: what engines and sessions cost a program: memory, time, descriptors
-// and threads of each, and the time of a frame in which there is nothing to do. WORK is a folder for
-// a store. Prints JSON.
+// and threads of each, the time of a frame in which there is nothing to do, and that of a turn. WORK
+// is a folder for a store and a story. Prints JSON.
 
 #include <dirent.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,30 @@ void print_cost(const char* name, int count, std::vector<Object>& kept, Make&& m
                 static_cast<double>(descriptors() - open) / count);
 }
 
+// A turn of a story that reads three values, sets two and applies a rule, with a state of this size.
+double turn_microseconds(Engine& engine, const std::string& work, int kib) {
+    std::ofstream(work + "/story.toml") << "title = \"Turns\"\n[narrator]\nname = \"template\"\n";
+    std::ofstream(work + "/prompts.json") << R"({
+        "prompts": [{"patterns": ["take {thing:/things}"], "when": {"/things/{thing}/at": "hall"},
+                     "answers": [{"narrative": "You take it at {/minutes}.",
+                                  "set": {"/minutes": {"+": 1}, "/taken/{thing}": true}}]}],
+        "after": [{"when": {"/minutes": {">": 2}}, "set": {"/minutes": 0}}]})";
+    Session player(engine, {.story = work});
+    player.set_state("things", R"({"lamp":{"at":"hall"},"axe":{"at":"cellar"}})");
+    const std::string filler = "{\"text\":\"" + std::string(1000, '.') + "\",\"list\":[1,2,3]}";
+    for (int number = 0; number < kib; ++number) {
+        player.set_state("filler" + std::to_string(number), filler);
+    }
+    engine.run_until_idle();
+    constexpr int kTurns = 500;
+    const double begin = microseconds();
+    for (int turn = 0; turn < kTurns; ++turn) {
+        player.prompt("take the lamp");
+        engine.run_until_idle();
+    }
+    return (microseconds() - begin) / kTurns;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,7 +119,11 @@ int main(int argc, char** argv) {
         print_cost("store_session", 20, sessions, [&](int number) {
             return Session(engine, {.id = "s" + std::to_string(number), .store = store});
         });
-        std::printf("\"threads_of_a_store\":%d}\n", threads() - without_store);
+        std::printf("\"threads_of_a_store\":%d,\n", threads() - without_store);
+        sessions.clear();
+        std::printf("\"turn_us\":%.1f,\"turn_16_mib_us\":%.1f}\n",
+                    turn_microseconds(engine, argv[2], 16),
+                    turn_microseconds(engine, argv[2], 16384));
     } catch (const Error& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return 1;

@@ -33,6 +33,11 @@ def embedding(bench):
         Row("frame-idle", "`nar_engine_run_for` with a budget of 0 and nothing to do",
             median(run["frame_ns"] for run in runs), "ns",
             note=f"with 2,000 sessions {median(run['frame_2000_sessions_ns'] for run in runs):.0f} ns"),
+        Row("turn", "a turn of a story that reads three values of the state, sets two and applies a rule, with "
+            "a state of 16 MiB against one of 16 KiB",
+            median(run["turn_16_mib_us"] / run["turn_us"] for run in runs), "×",
+            f"{median(run['turn_16_mib_us'] for run in runs):.0f} µs",
+            f"{median(run['turn_us'] for run in runs):.0f} µs", most=1.5),
     ]
 
 

@@ -24,7 +24,7 @@ ORDER = [
     "state-memory", "state-snapshot", "state-restore",
     "store-turn", "store-pipeline", "store-open", "store-state", "store-bytes", "plan", "plan-memory", "plan-growth",
     "script-loop", "script-machine-call", "script-call", "script-call-sink", "script-call-ordinary", "script-call-memory", "script-parse", "script-compile", "script-waiting", "many", "many-memory", "million",
-    "command", "engine", "session", "session-story", "frame-idle", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
+    "command", "engine", "session", "session-story", "frame-idle", "turn", "frame", "frame-store", "plugin-sink", "plugin-sink-cpp", "plugin-sinks-16", "plugin-scan",
     "plugin-life", "schema-check", "tool-find", "page-streams", "page-first-byte", "python-plan", "python-tool", "python-script-call", "python-tool-mcp", "python-sink",
     "python-sink-read", "python-import", "python-call", "python-call-python", "python-call-fresh",
     "service-call", "service-many", "narrator-delta", "narrator-turn", "narrator-cancel", "narrator-langgraph",
