@@ -13,8 +13,11 @@
 namespace narratoria::session {
 namespace {
 
-constexpr std::string_view kOperators[] = {"=",  "!=", "<",      "<=",      ">",
-                                           ">=", "in", "exists", "contains"};
+constexpr std::string_view kOperators[] = {"=",  "!=", "<",      "<=",       ">",
+                                           ">=", "in", "exists", "contains", "count"};
+
+// Of numbers.
+constexpr std::string_view kComparisons[] = {"=", "!=", "<", "<=", ">", ">="};
 
 bool is_order(std::string_view key) { return key[0] == '<' || key[0] == '>'; }
 
@@ -50,6 +53,22 @@ private:
     json::Value value_;
 };
 
+// The elements of a list or the members of an object as a number. Empty for another value; 0 if there is
+// none.
+json::Value count_of(json::Value value, json::Document& document) {
+    size_t count = 0;
+    if (value && value.is_array()) {
+        for ([[maybe_unused]] const json::Value each : value.elements()) ++count;
+    } else if (value && value.is_object()) {
+        for ([[maybe_unused]] const json::Member each : value.members()) ++count;
+    } else if (value && !value.is_null()) {
+        return {};
+    }
+    json::ParseError error;
+    document.parse(std::to_string(count), error);
+    return document.root();
+}
+
 template <typename Values, typename Predicate>
 bool any_of(const Values& values, Predicate&& is_wanted) {
     for (const json::Value each : values) {
@@ -64,6 +83,16 @@ bool satisfies(json::Value value, std::string_view key, json::Value given,
     if (key == "in") {
         return any_of(given.elements(),
                       [&](json::Value each) { return equal(value, Operand(each, names).value()); });
+    }
+    if (key == "count") {
+        json::Document document;
+        const json::Value count = count_of(value, document);
+        if (!count) return false;
+        if (!given.is_object()) return satisfies(count, "=", given, names);
+        for (const json::Member each : given.members()) {
+            if (!satisfies(count, each.key, each.value, names)) return false;
+        }
+        return true;
     }
     const Operand replaced(given, names);
     const json::Value operand = replaced.value();
@@ -127,7 +156,7 @@ void ConditionReader::read(json::Value condition) const {
 }
 
 void ConditionReader::read_name(json::Value name) const {
-    if (std::find(names.begin(), names.end(), name.text()) != names.end()) return;
+    if (std::find(names.begin(), names.end(), name.text()) != names.end()) return use(name);
     if (conditions && conditions.find(name.text())) {
         return report(name, "the condition " + json::quoted(name.text()) +
                                 " is defined below; a condition may name only those above it");
@@ -151,6 +180,27 @@ void ConditionReader::read_list(json::Value list, std::string_view key) const {
     for (const json::Value each : list.elements()) read(each);
 }
 
+void ConditionReader::read_count(json::Value operand) const {
+    const auto read_number = [&](json::Value number) {
+        const bool is_name = number.is_string() && is_one_value(number.text());
+        if (!number.number() && !is_name) {
+            report(number,
+                   "\"count\" needs a number, or comparisons with numbers such as {\">\": 2}");
+        }
+        check_names(number);
+    };
+    if (!operand.is_object()) return read_number(operand);
+    if (operand.empty()) report(operand, "{} compares with nothing; write for example {\">\": 2}");
+    for (const json::Member each : operand.members()) {
+        if (KnownKeys(kComparisons).has(each.key)) {
+            read_number(each.value);
+        } else {
+            report(each.value, json::quoted(each.key) +
+                                   " does not compare numbers; there are =, !=, <, <=, > and >=");
+        }
+    }
+}
+
 void ConditionReader::read_operators(std::string_view pointer, json::Value operators) const {
     if (operators.empty())
         report(operators, "{} compares with nothing; write for example {\">\": 2}");
@@ -160,7 +210,12 @@ void ConditionReader::read_operators(std::string_view pointer, json::Value opera
         if (!known.has(each.key)) {
             report(operand, json::quoted(each.key) +
                                 " is not a comparison; there are =, !=, <, "
-                                "<=, >, >=, in, contains and exists");
+                                "<=, >, >=, in, contains, count and exists");
+            continue;
+        }
+        if (each.key == "count") {
+            read_count(operand);
+            mention(operand, pointer, {});
             continue;
         }
         const bool is_name = operand.is_string() && is_one_value(operand.text());

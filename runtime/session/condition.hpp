@@ -24,11 +24,12 @@ namespace narratoria::session {
 // those that may not be used here, too; or empty. Calls `report` for each fault, with the faulty
 // value, and `mention` for each test of a value with its pointer and a JSON value that the state may
 // have there; it is empty if the test says nothing about the type. Calls `check` for each text that
-// may contain names.
+// may contain names, and `use` for each name of a known condition.
 struct ConditionReader {
     std::function<void(json::Value at, std::string message)> report;
     std::function<void(json::Value at, std::string_view pointer, std::string operand)> mention;
     std::function<void(json::Value at, std::string_view text)> check;
+    std::function<void(json::Value name)> use;
     const std::vector<std::string_view>& names;
     json::Value conditions = {};
 
@@ -37,6 +38,7 @@ struct ConditionReader {
 private:
     void read_name(json::Value name) const;
     void read_list(json::Value list, std::string_view key) const;
+    void read_count(json::Value operand) const;
     void read_operators(std::string_view pointer, json::Value operators) const;
     void check_names(json::Value operand) const;
 };

@@ -155,6 +155,11 @@ std::optional<PromptPattern> PromptPattern::compile(std::string_view text,
                            "{thing:/things} with the names at a place of the state"};
             return std::nullopt;
         }
+        if (part.otherwise) {
+            problem = {text.find("|"), "a pattern has no text for a missing name; write {" +
+                                           part.text + "} without the |"};
+            return std::nullopt;
+        }
         const size_t end = std::min(part.text.find(':'), part.text.size());
         const std::string name = part.text.substr(0, end);
         if (name == "prompt") {

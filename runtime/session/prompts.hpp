@@ -60,8 +60,9 @@ struct Prompts {
     std::vector<PromptAnswer> unmatched;  // in order of preference
     std::vector<PromptAnswer> after;      // rules that follow each answer of an entry
     json::Value conditions;               // by name, see evaluate(); or empty
-    json::Value always;                   // choices that every answer offers; or empty
-    json::Value hints;                    // choices for a prompt that nothing matches; or empty
+    bool conditions_need_captures = false;
+    json::Value always;  // choices that every answer offers; or empty
+    json::Value hints;   // choices for a prompt that nothing matches; or empty
     Vocabulary vocabulary;
 
     // The tools of the plans, except those with a path that depends on the prompt.

@@ -152,7 +152,10 @@ void PromptsReader::read_conditions(json::Value table) {
     for (const json::Member member : table.members()) {
         std::string place = "/conditions";
         json::append_pointer(place, member.key);
-        if (!check_condition(member.value, place, {})) is_valid = false;
+        Known known;
+        known.needed = &needed_names_[member.key];
+        if (!check_condition(member.value, place, known)) is_valid = false;
+        if (!known.needed->empty()) prompts_.conditions_need_captures = true;
         condition_names_.push_back(member.key);
     }
     if (is_valid) prompts_.conditions = table;
@@ -273,10 +276,7 @@ std::optional<PromptPattern> PromptsReader::read_pattern(json::Value value,
         return pattern;
     }
     for (const std::string& place : pattern->places()) {
-        if (place.empty()) continue;
-        check_template(value, place, pointer, {});
-        note_state(value, pointer, place, {.operation = std::string(Prompts::StateUse::kNames)});
-        note_state(value, pointer, place + "/{name}");
+        if (!place.empty()) note_names(value, place, pointer, {});
     }
     if (value.text().find(".*") != std::string_view::npos) {
         warn(mention_of(value, pointer), "prompts-pattern",
@@ -304,8 +304,13 @@ PromptAnswer PromptsReader::read_answer(json::Value value, const std::string& po
     answer.narrative = value.find("narrative");
     answer.success = value.find("success");
     answer.failure = value.find("failure");
-    if (!answer.plan && !answer.narrative) {
-        fault(value, pointer, "prompts-answer", "an answer needs \"plan\" or \"narrative\"");
+    const bool tells_later =
+        std::any_of(prompts_.after.begin(), prompts_.after.end(),
+                    [](const PromptAnswer& rule) { return bool(rule.narrative); });
+    if (!answer.plan && !answer.narrative && !(value.find("set") && tells_later)) {
+        fault(value, pointer, "prompts-answer",
+              "an answer needs \"plan\" or \"narrative\", or \"set\" if a rule of \"after\" tells "
+              "what follows");
     }
     std::vector<std::string> tools;
     if (answer.plan) {
@@ -393,13 +398,13 @@ json::Value PromptsReader::read_choices(json::Value list, const std::string& poi
                                         const Known& known) {
     if (!is(list, pointer, json::Type::Array, "choices must be a list of prompts")) return {};
     each_element(list, pointer, [&](json::Value value, const std::string& place) {
-        std::string at = place;
+        const std::string at = value.is_object() ? place + "/text" : place;
+        const json::Value text = PromptChoice(value).text;
+        const Known its = known_to_choice(text, at, known);
         if (value.is_object()) {
             allow_keys(value, place, {"text", "when"});
-            read_condition(value, place, known);
-            at += "/text";
+            read_condition(value, place, its);
         }
-        const json::Value text = PromptChoice(value).text;
         if (!text) return fault(value, at, "prompts-missing", "\"text\" is missing");
         if (!is(text, at, json::Type::String,
                 "a choice must be a string, or {\"text\": …, \"when\": …}")) {
@@ -410,7 +415,7 @@ json::Value PromptsReader::read_choices(json::Value list, const std::string& poi
         } else if (text.text().find_first_of("{}") == std::string_view::npos) {
             prompts_.choices.push_back(mention_of(text, at));
         }
-        check_template(text, text.text(), at, known);
+        check_template(text, text.text(), at, its);
     });
     return list;
 }
@@ -439,7 +444,9 @@ bool PromptsReader::check_condition(json::Value condition, const std::string& pl
                     [&](json::Value at, std::string_view text) {
                         check_template(at, text, pointer_of(at), known);
                     },
-                    condition_names_, conditions_}
+                    [&](json::Value name) { check_needed_names(name, pointer_of(name), known); },
+                    condition_names_,
+                    conditions_}
         .read(condition);
     return is_valid;
 }

@@ -4,6 +4,7 @@
 // prompts_reader.cpp (entries and answers) and prompts_references.cpp (what their texts refer to).
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ private:
         bool is_of_entry = false;  // which has patterns
         bool are_names_known = true;
         const std::vector<std::string>* tools = nullptr;  // toolIds; NULL: no tool has run
+        // Of the condition that is read: the captures that it needs are added. NULL: elsewhere.
+        std::vector<std::string>* needed = nullptr;
+        bool is_of_choice = false;  // {thing:/things} stands for each name at the place
     };
 
     // ------------------------------------------------------------ prompts_reader.cpp
@@ -82,6 +86,11 @@ private:
     // Notes a use, of which the pointer may contain names and the place is not set yet.
     void note_state(json::Value at, const std::string& place, std::string_view pointer,
                     Prompts::StateUse use = {});
+    // Notes that names at a place of the state are used, and checks the place.
+    void note_names(json::Value at, const std::string& place, const std::string& pointer,
+                    const Known& known);
+    // What the texts of a choice may refer to.
+    Known known_to_choice(json::Value text, const std::string& pointer, Known known);
     Mention mention_of(json::Value at, const std::string& pointer) const;
     void note_tools(json::Value plan, const std::string& pointer);
     // A text with a name or a URL is not the path of a file that is known.
@@ -92,12 +101,16 @@ private:
                         const Known& known);
     void check_name(json::Value value, const std::string& pointer, const std::string& name,
                     const Known& known);
+    // `name`: of a condition.
+    void check_needed_names(json::Value name, const std::string& pointer, const Known& known);
     void check_tool_name(json::Value value, const std::string& pointer, const std::string& name,
                          const Known& known);
 
     std::string_view text_;
     Prompts& prompts_;
     Faults& faults_;
+    // The captures that each condition needs, its own and those of the conditions that it names.
+    std::map<std::string_view, std::vector<std::string>> needed_names_;
     std::vector<std::string_view> condition_names_;  // that conditions from here on may use
     json::Value conditions_;                         // all of them, or empty
 };

@@ -24,6 +24,39 @@ void PromptsReader::note_state(json::Value at, const std::string& place, std::st
     prompts_.state_uses.push_back(std::move(use));
 }
 
+void PromptsReader::note_names(json::Value at, const std::string& place, const std::string& pointer,
+                               const Known& known) {
+    check_template(at, place, pointer, known);
+    note_state(at, pointer, place, {.operation = std::string(Prompts::StateUse::kNames)});
+    note_state(at, pointer, place + "/{name}");
+}
+
+PromptsReader::Known PromptsReader::known_to_choice(json::Value text, const std::string& pointer,
+                                                    Known known) {
+    TemplateProblem problem;
+    const auto parts = text && text.is_string() ? parse_template(text.text(), problem)
+                                                : std::optional<std::vector<TemplatePart>>();
+    if (!parts) return known;
+    for (const TemplatePart& part : *parts) {
+        if (!part.is_name || kind_of(part.text) != NameKind::Typed) continue;
+        const size_t end = part.text.find(':');
+        std::string name = part.text.substr(0, end);
+        if (known.is_of_choice) {
+            fault(text, pointer, "prompts-name",
+                  "a choice has at most one name such as {thing:/things}");
+        } else if (name == "prompt" ||
+                   std::find(known.names.begin(), known.names.end(), name) != known.names.end()) {
+            fault(text, pointer, "prompts-name",
+                  "{" + name + "} has a value already; choose a different name for the choice");
+        } else {
+            note_names(text, part.text.substr(end + 1), pointer, known);
+        }
+        known.is_of_choice = true;
+        known.names.push_back(std::move(name));
+    }
+    return known;
+}
+
 Mention PromptsReader::mention_of(json::Value at, const std::string& pointer) const {
     return {std::string(at.is_string() ? at.text() : ""),
             {"", pointer, byte_of(at), "", kPromptsJson}};
@@ -103,8 +136,9 @@ void PromptsReader::check_template(json::Value at, std::string_view text,
             case NameKind::Tool: check_tool_name(at, pointer, part.text, known); break;
             case NameKind::Plain: check_name(at, pointer, part.text, known); break;
             case NameKind::Typed:
+                if (known.is_of_choice) break;
                 fault(at, pointer, "prompts-name",
-                      "{" + part.text + "} belongs in a pattern; write {" +
+                      "{" + part.text + "} belongs in a pattern or a choice; write {" +
                           part.text.substr(0, part.text.find(':')) + "} here");
                 break;
         }
@@ -113,7 +147,8 @@ void PromptsReader::check_template(json::Value at, std::string_view text,
 
 void PromptsReader::check_name(json::Value value, const std::string& pointer,
                                const std::string& name, const Known& known) {
-    if (name == "prompt" || !known.are_names_known ||
+    if (known.needed != nullptr && name != "prompt") known.needed->push_back(name);
+    if (name == "prompt" || known.needed != nullptr || !known.are_names_known ||
         std::find(known.names.begin(), known.names.end(), name) != known.names.end()) {
         return;
     }
@@ -124,6 +159,22 @@ void PromptsReader::check_name(json::Value value, const std::string& pointer,
               (known.is_of_entry ? "not every pattern of this entry captures it"
                                  : "only the entry of a pattern has what the pattern captures") +
               "; use " + there + ", and {{ and }} for braces");
+}
+
+void PromptsReader::check_needed_names(json::Value name, const std::string& pointer,
+                                       const Known& known) {
+    for (const std::string& each : needed_names_[name.text()]) {
+        if (known.needed != nullptr) {
+            known.needed->push_back(each);
+        } else if (known.are_names_known &&
+                   std::find(known.names.begin(), known.names.end(), each) == known.names.end()) {
+            fault(name, pointer, "prompts-name",
+                  "the condition " + json::quoted(name.text()) + " needs {" + each +
+                      "}, which has no value here: " +
+                      (known.is_of_entry ? "not every pattern of this entry captures it"
+                                         : "only the entry of a pattern has what it captures"));
+        }
+    }
 }
 
 void PromptsReader::check_tool_name(json::Value value, const std::string& pointer,

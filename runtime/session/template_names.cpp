@@ -5,24 +5,42 @@
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "session/prompt_pattern.hpp"
 #include "session/state_operations.hpp"
 
 namespace narratoria::session {
+namespace {
+
+// A place with more names than a player would read.
+constexpr size_t kMostOfChoice = 100;
+
+}  // namespace
 
 TemplateNames::TemplateNames(const TemplateRequest& request, const state::Tree& state,
-                             json::Value conditions)
+                             const Prompts& prompts)
     : request_(request),
-      conditions_(conditions),
+      prompts_(prompts),
       state_(state),
       lookups_{[this](std::string_view name) { return text_of(name); },
                [this](std::string_view name) { return json_of(name); }},
-      named_(evaluate(conditions, state_, lookups_)),
+      named_(evaluate(prompts.conditions, state_, lookups_)),
       dice_(request.random) {}
 
 std::string TemplateNames::apply(json::Value operations) {
     std::string why = session::apply(operations, lookups_, state_);
-    if (why.empty()) named_ = evaluate(conditions_, state_, lookups_);
+    if (why.empty()) evaluate_conditions();
     return why;
+}
+
+void TemplateNames::evaluate_conditions() const {
+    named_ = evaluate(prompts_.conditions, state_, lookups_);
+    named_for_ = captures;
+}
+
+bool TemplateNames::holds(json::Value condition) const {
+    if (!condition) return true;
+    if (prompts_.conditions_need_captures && named_for_ != captures) evaluate_conditions();
+    return session::holds(condition, state_, named_, lookups_);
 }
 
 std::string TemplateNames::told(json::Value text) {
@@ -38,8 +56,29 @@ std::string TemplateNames::told(json::Value text) {
     return expanded(text.text());
 }
 
+void TemplateNames::each_choice(std::string_view text, const std::function<void()>& use) {
+    TemplateProblem problem;
+    const auto parts = parse_template(text, problem);
+    const auto typed = [](const TemplatePart& part) {
+        return part.is_name && kind_of(part.text) == NameKind::Typed;
+    };
+    if (!parts || std::none_of(parts->begin(), parts->end(), typed)) return use();
+    const std::string& name = std::find_if(parts->begin(), parts->end(), typed)->text;
+    const size_t end = name.find(':');
+    size_t count = 0;
+    each_name_at(place(name.substr(end + 1)), [&](std::string_view value) {
+        if (++count > kMostOfChoice) return;
+        // Before those of the entry, one of which may have the same name.
+        captures.insert(captures.begin(), {std::string_view(name).substr(0, end), value});
+        use();
+        captures.erase(captures.begin());
+    });
+}
+
 std::optional<std::string> TemplateNames::text_of(std::string_view name) const {
-    if (kind_of(name) != NameKind::Plain) return shown(value_of(name));
+    const NameKind kind = kind_of(name);
+    if (kind == NameKind::Typed) return look_up_in(captures)(name.substr(0, name.find(':')));
+    if (kind != NameKind::Plain) return shown(value_of(name));
     if (name == "prompt") return std::string(request_.prompt);
     return look_up_in(captures)(name);
 }

@@ -2,6 +2,7 @@
 #pragma once
 // The values of the names in an answer's texts, conditions and operations.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "base/json/tape.hpp"
 #include "base/random.hpp"
 #include "session/condition.hpp"
+#include "session/prompts.hpp"
 #include "session/state_view.hpp"
 #include "session/template_request.hpp"
 #include "session/text_template.hpp"
@@ -17,8 +19,8 @@ namespace narratoria::session {
 
 class TemplateNames {
 public:
-    // `conditions`: those of the story by name, see evaluate(). All must outlive the object.
-    TemplateNames(const TemplateRequest& request, const state::Tree& state, json::Value conditions);
+    // All must outlive the object.
+    TemplateNames(const TemplateRequest& request, const state::Tree& state, const Prompts& prompts);
     TemplateNames(const TemplateNames&) = delete;
     TemplateNames& operator=(const TemplateNames&) = delete;
 
@@ -31,9 +33,7 @@ public:
     }
     // The value at a pointer with names.
     json::Value place(std::string_view pointer) const { return state_.at(pointer, lookups_.text); }
-    bool holds(json::Value condition) const {
-        return session::holds(condition, state_, named_, lookups_);
-    }
+    bool holds(json::Value condition) const;
     // Applies what an answer sets. On failure nothing has changed; returns the reason.
     std::string apply(json::Value operations);
     // See StateView::patch().
@@ -45,17 +45,23 @@ public:
     // A text, or one of its variants by the dice. Empty if there is none.
     std::string told(json::Value text);
 
+    // Calls `use` for each prompt that a choice such as "take {thing:/things}" stands for, with the
+    // name among the captures; once if the choice has no such name.
+    void each_choice(std::string_view text, const std::function<void()>& use);
+
 private:
+    void evaluate_conditions() const;
     std::optional<std::string> text_of(std::string_view name) const;
     std::optional<std::string> json_of(std::string_view name) const;
     json::Value value_of(std::string_view name) const;
     json::Value value_of_tool(std::string_view name) const;
 
     const TemplateRequest& request_;
-    const json::Value conditions_;
+    const Prompts& prompts_;
     StateView state_;
     const NameLookups lookups_;
-    NamedConditions named_;
+    mutable NamedConditions named_;
+    mutable Bindings named_for_;  // the captures with which named_ was evaluated
     Random dice_;
 };
 

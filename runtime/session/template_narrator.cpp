@@ -42,7 +42,7 @@ public:
     Answering(const Prompts& prompts, json::Value document, const state::Tree& state)
         : prompts_(prompts),
           request_(document),
-          names_(request_, state, prompts.conditions),
+          names_(request_, state, prompts),
           place_names_(prompts.vocabulary,
                        [this](std::string_view pointer) { return names_.place(pointer); }),
           words_(request_.prompt, prompts.vocabulary, &place_names_) {}
@@ -260,8 +260,11 @@ private:
             if (!list) continue;
             for (const json::Value each : list.elements()) {
                 const PromptChoice choice(each);
-                if (!names_.holds(choice.when)) continue;
-                texts.push_back(names_.expanded(choice.text.text()));
+                names_.each_choice(choice.text.text(), [&] {
+                    if (names_.holds(choice.when)) {
+                        texts.push_back(names_.expanded(choice.text.text()));
+                    }
+                });
             }
         }
         if (is_unmatched_) {

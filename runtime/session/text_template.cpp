@@ -66,6 +66,12 @@ size_t end_of_name(std::string_view text, size_t at) {
     }
 }
 
+// The text of a name.
+std::optional<std::string> text_of_name(const TemplatePart& part, const NameLookup& lookup) {
+    std::optional<std::string> text = lookup(part.text);
+    return part.otherwise && (!text || text->empty()) ? part.otherwise : text;
+}
+
 }  // namespace
 
 NameKind kind_of(std::string_view name) {
@@ -82,7 +88,7 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
     std::vector<TemplatePart> parts;
     auto append_text = [&](std::string_view plain) {
         if (plain.empty()) return;
-        if (parts.empty() || parts.back().is_name) parts.push_back({false, {}});
+        if (parts.empty() || parts.back().is_name) parts.push_back({false, {}, {}});
         parts.back().text.append(plain);
     };
     size_t at = 0;
@@ -110,12 +116,21 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
                                  "pointer may contain names such as {/place}, but those no others"};
             return std::nullopt;
         }
-        const std::string_view name = text.substr(at + 1, close - at - 1);
+        std::string_view name = text.substr(at + 1, close - at - 1);
+        TemplatePart part{true, {}, {}};
+        // A | in a name in the name belongs to that one.
+        const size_t inner = name.rfind('}');
+        const size_t bar = name.find('|', inner == std::string_view::npos ? 0 : inner);
+        if (bar != std::string_view::npos) {
+            part.otherwise = name.substr(bar + 1);
+            name = name.substr(0, bar);
+        }
         if (!is_name(name)) {
             problem = {at, describe_bad_name(name)};
             return std::nullopt;
         }
-        parts.push_back({true, std::string(name)});
+        part.text = name;
+        parts.push_back(std::move(part));
         at = close + 1;
     }
     return parts;
@@ -136,7 +151,7 @@ std::string expand_template(std::string_view text, const NameLookup& lookup) {
     if (!parts) return std::string(text);
     std::string out;
     for (const TemplatePart& part : *parts) {
-        if (part.is_name) out += lookup(part.text).value_or("{" + part.text + "}");
+        if (part.is_name) out += text_of_name(part, lookup).value_or("{" + part.text + "}");
         else out += part.text;
     }
     return out;
@@ -159,7 +174,7 @@ bool may_have_name(json::Value value) {
 bool is_one_name(std::string_view text) {
     TemplateProblem problem;
     const auto parts = parse_template(text, problem);
-    return parts && parts->size() == 1 && parts->front().is_name;
+    return parts && parts->size() == 1 && parts->front().is_name && !parts->front().otherwise;
 }
 
 void append_expanded(std::string& out, json::Value value, const NameLookups& names) {
@@ -225,7 +240,7 @@ std::optional<std::string> expand_pointer(std::string_view pointer, const NameLo
             out += part.text;
             continue;
         }
-        const std::optional<std::string> text = text_of(part.text);
+        const std::optional<std::string> text = text_of_name(part, text_of);
         if (!text || text->empty()) return std::nullopt;
         std::string segment;
         json::append_pointer(segment, *text);

@@ -17,12 +17,16 @@ namespace narratoria::session {
 struct Binding {
     std::string_view name;
     std::string_view value;
+
+    bool operator==(const Binding&) const = default;
 };
 using Bindings = std::vector<Binding>;
 
 struct TemplatePart {
     bool is_name;
     std::string text;  // the name, or plain text with single braces
+    // Of a name such as {/list|nothing}: what stands for an empty or missing text.
+    std::optional<std::string> otherwise = {};
 };
 
 // The position and reason of a syntax error. The message ends with what to write instead.
@@ -56,13 +60,13 @@ struct NameLookups {
     NameLookup json;
 };
 
-// Replaces each name by its text, which is not expanded again. An invalid template and names
-// without a text stay unchanged.
+// Replaces each name by its text, which is not expanded again, or by what the template has for an
+// empty one. An invalid template and names without a text stay unchanged.
 std::string expand_template(std::string_view text, const NameLookup& lookup);
 
 // True for a text, or a list or an object with a text, that may contain a name.
 bool may_have_name(json::Value value);
-// True for a text that is one name and nothing else.
+// True for a text that is one name and nothing else. {/list|nothing} is always a text.
 bool is_one_name(std::string_view text);
 // The same, if the name may have a value that is not a text: it is not a capture.
 bool is_one_value(std::string_view text);

@@ -95,10 +95,22 @@ def test_the_story_with_many_things_plays_as_the_page_says(command, tmp_path):
         (tmp_path / file).write_text(re.search(rf"```{language}\n(.*?)```", page, re.DOTALL).group(1))
     command("validate", "story", "--strict", tmp_path).exits(0)
     command("test", "--story", tmp_path).exits(0).shows("    answers: 7 of 9", 'ending "The crown in the hall": ')
-    played = command("play", "--story", tmp_path, "get the Crown", "go up", "Pick up the crown!", "x crown", "take lmap", "down",
+    played = command("play", "--story", tmp_path, "get the Crown", "go up", "Pick up the crown!", "x crown", "look around", "take lmap", "down",
                      "take lamp", "put down crown")
     played.shows("You see no Crown here.", "You take the iron crown.", "It is heavier than it looks",
-                 "You see no lmap here.", "You have no hand free: you carry the iron crown.", "The crown in the hall")
+                 "You see: nothing of use.", "You see no lmap here.", "You have no hand free: you carry the iron crown.",
+                 "The crown in the hall")
+    # With a choice for each name.
+    prompts = json.loads((tmp_path / "prompts.json").read_text())
+    always = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[1])
+    (tmp_path / "prompts.json").write_text(json.dumps(prompts | always))
+    story = (tmp_path / "story.toml").read_text()
+    (tmp_path / "story.toml").write_text(story.replace("leads up.\"\n", "leads up.\"\nchoices = [\"I look around\"]\n"))
+    command("validate", "story", "--strict", tmp_path).exits(0)
+    command("test", "--story", tmp_path).exits(0)
+    played = command("play", "--story", tmp_path, "look around", "take rope")
+    played.shows("    1. go up\n    2. take the lamp\n    3. take the rope\n",
+                 "    1. go up\n    2. examine the rope\n    3. drop the rope\n")
 
 
 @pytest.fixture

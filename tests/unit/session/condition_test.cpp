@@ -26,7 +26,7 @@ bool is_true(std::string_view condition, std::string_view named = "{}") {
     for (const json::Member each : conditions->root().members()) names.push_back(each.key);
     ConditionReader{[&](json::Value, const std::string& message) { faults += message; },
                     [](json::Value, std::string_view, const std::string&) {},
-                    [](json::Value, std::string_view) {}, names}
+                    [](json::Value, std::string_view) {}, [](json::Value) {}, names}
         .read(document->root());
     EXPECT_EQ(faults, "") << condition;
     const Bindings bindings{{"thing", "torch"}, {"place", "a/b"}};
@@ -95,6 +95,14 @@ TEST(Condition, KnowsListsAndExistence) {
     EXPECT_FALSE(is_true(R"({"/name":{"in":[]}})"));
     EXPECT_TRUE(is_true(R"({"/gone":{"exists":true,"=":null},"/no":{"exists":false}})"));
     EXPECT_FALSE(is_true(R"({"/door/open":{"exists":false}})"));
+}
+
+TEST(Condition, CountsListsAndObjects) {
+    EXPECT_TRUE(is_true(R"({"/bag":{"count":3},"/door":{"count":1},"/no":{"count":0}})"));
+    EXPECT_TRUE(is_true(R"({"/bag":{"count":{">":2,"<=":3}},"/gone":{"count":{"<":1}}})"));
+    EXPECT_TRUE(is_true(R"({"/torch":{"count":"{/torch/oil}"}})"));
+    EXPECT_FALSE(is_true(R"({"/bag":{"count":{">":3}}})"));
+    EXPECT_FALSE(is_true(R"({"/name":{"count":{">=":0}}})")) << "a text is not a list";
 }
 
 TEST(Condition, NamesAreReplacedInPointersAndValues) {

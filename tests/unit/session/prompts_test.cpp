@@ -153,6 +153,17 @@ TEST(Prompts, RulesAndNamedConditionsAreChecked) {
         rule(R"({"when":{"/has":{"contains":"{thing}"}},"set":{}})"),
         "{thing} has no value here: only the entry of a pattern has what the pattern captures; "
         "use {prompt}, and {{ and }} for braces");
+    EXPECT_EQ(message_of(R"({"prompts":[{"patterns":["take {x}","get {y}"],"when":"b",)"
+                         R"("answers":[{"narrative":"n"}]}],)"
+                         R"("conditions":{"a":{"/at/{y}":"{/place}"},"b":{"not":"a"}}})"),
+              "the condition \"b\" needs {y}, which has no value here: not every pattern of this "
+              "entry captures it");
+    EXPECT_EQ(rule(R"({"when":{"/has":{"count":{"in":[1]}}},"set":{}})"),
+              "\"in\" does not compare numbers; there are =, !=, <, <=, > and >=");
+    EXPECT_EQ(rule(R"({"choices":["{x:/has} {y:/has}"]})"),
+              "a choice has at most one name such as {thing:/things}");
+    EXPECT_EQ(rule(R"({"choices":["{prompt:/has}"]})"),
+              "{prompt} has a value already; choose a different name for the choice");
     EXPECT_EQ(rule(R"({"narative":"n","set":{}})"),
               "\"narative\" is not a key here; did you mean \"narrative\"?");
     EXPECT_EQ(rule(R"({"when":"dark"})"),
@@ -181,6 +192,9 @@ TEST(Prompts, MessagesSayWhatToDo) {
     EXPECT_EQ(pattern("{x:/at/{y}} {y}"),
               "in the pattern \"{x:/at/{y}} {y}\": the place in {x:/at/{y}} may contain names of "
               "the state, such as {/place}, and no others");
+    EXPECT_EQ(pattern("take {x|y}"),
+              "in the pattern \"take {x|y}\": a pattern has no text for a missing name; write {x} "
+              "without the |");
     EXPECT_EQ(pattern(" ?! "),
               "in the pattern \" ?! \": a pattern needs more than white space and "
               ". ! ?");

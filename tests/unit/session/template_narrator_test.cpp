@@ -398,6 +398,37 @@ TEST(TemplateNarrator, SuggestsNamesThatHaveAnAnswerNow) {
     EXPECT_EQ(choices("hear lmap"), List{}) << "without a condition, all things would be disclosed";
 }
 
+TEST(TemplateNarrator, OffersAChoiceForEachNameAtItsPlace) {
+    const TemplateNarrator narrator(prompts_with(R"({
+      "conditions": {"here": {"/things/{thing}/at": "{/place}"}},
+      "prompts": [{"patterns": ["take {thing:/things}"], "when": "here", "answers": [
+        {"narrative": "Taken.", "set": {"/things/{thing}/at": "me", "/place": "hall"},
+         "choices": [{"text": "drop {its:/things} {thing}", "when": {"/things/{its}/at": "me"}}]}]}],
+      "always": [{"text": "take {thing:/things}", "when": "here"}, "go {way:/rooms/{/place}/exits}"]})"));
+    const auto choices = [&](const char* prompt) {
+        return Answered(narrator, {.prompt = prompt, .state = kRooms}).choices();
+    };
+    EXPECT_EQ(choices("take rope"), (List{"drop rope rope", "drop lamp rope", "go north"}));
+    EXPECT_EQ(choices("take crown"), (List{"take rope", "go north"}))
+        << "the condition by name is that of each name";
+    std::string tower = kRooms;
+    tower.replace(tower.find("hall"), 4, "tower");
+    EXPECT_EQ(Answered(narrator, {.prompt = "take crown", .state = tower}).choices(),
+              (List{"drop crown crown", "drop lamp crown", "take rope", "go north"}))
+        << "what the entry has captured under the same name does not count";
+}
+
+TEST(TemplateNarrator, OffersAHundredNamesOfAPlace) {
+    std::string things = "[";
+    for (int i = 0; i < 150; ++i) things += (i > 0 ? ",\"" : "\"") + std::to_string(i) + '"';
+    const TemplateNarrator narrator(
+        prompts_with(R"({"prompts":[],"always":["take {x:/things}"]})"));
+    EXPECT_EQ(Answered(narrator, {.prompt = "x", .state = "{\"things\":" + things + "]}"})
+                  .choices()
+                  .size(),
+              100u);
+}
+
 // ---- rules after each answer
 
 const char* const kClock = R"({
@@ -448,6 +479,13 @@ TEST(TemplateNarrator, RulesFollowTheAnswerInOrder) {
         << "and of the answer";
     EXPECT_EQ(Answered(narrator, {.prompt = "plan", .state = kBeforeTheHour}).narrative(),
               "You plan.\n\nIt strikes 10.\n\nThe sea is loud.");
+}
+
+TEST(TemplateNarrator, ARuleTellsWhatAnAnswerHasSet) {
+    const TemplateNarrator narrator(prompts_with(
+        R"({"prompts":[{"patterns":["go {way}"],"answers":[{"set":{"/place":"{way}"}}]}],)"
+        R"("after":[{"narrative":"You are {/place}."}]})"));
+    EXPECT_EQ(Answered(narrator, {"go home"}).narrative(), "You are home.");
 }
 
 TEST(TemplateNarrator, ARuleCanEndTheStory) {

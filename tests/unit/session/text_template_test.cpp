@@ -53,5 +53,17 @@ TEST(TextTemplate, ExpandsBoundNamesOnce) {
         << "an invalid template is kept unchanged";
 }
 
+TEST(TextTemplate, SaysSomethingElseInPlaceOfAnEmptyText) {
+    const Bindings bindings{{"a", "A"}, {"none", ""}, {"/at/{a}", "here"}};
+    const auto expanded = [&](std::string_view text) {
+        return expand_template(text, look_up_in(bindings));
+    };
+    EXPECT_EQ(expanded("{a|x} {none|nothing at all} {b|B|} {none|}."), "A nothing at all B| .");
+    EXPECT_EQ(expanded("{/at/{a}|nowhere}"), "here");
+    EXPECT_EQ(expand_pointer("/at/{none|c}", look_up_in(bindings)), "/at/c");
+    EXPECT_FALSE(is_one_name("{a|x}")) << "it is always a text";
+    EXPECT_NE(parsed("{|x}").find("{} has no name"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace narratoria::session
