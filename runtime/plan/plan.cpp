@@ -396,16 +396,22 @@ void Plan::read_retry_policy(json::Value value, Tool& tool, Faults& faults) {
 void Plan::link(Faults& faults) {
     const auto count = static_cast<uint32_t>(tools.size());
     NameIndex positions(count);
-    // Lookups are random: a tool is larger than a line of the processor's cache.
-    std::vector<std::string_view> ids(count);
-    for (uint32_t i = 0; i < count; ++i) ids[i] = tools[i].tool_id;
-    const auto id_of = [&ids](uint32_t tool) { return ids[tool]; };
+    // Lookups are random: side by side, the ids fit into the processor's caches.
+    std::string ids;
+    std::vector<uint32_t> starts(count + 1);
     for (uint32_t i = 0; i < count; ++i) {
-        if (ids[i].empty()) continue;
-        const uint32_t first = positions.find_or_add(ids[i], i, id_of);
+        ids += tools[i].tool_id;
+        starts[i + 1] = static_cast<uint32_t>(ids.size());
+    }
+    const auto id_of = [&](uint32_t tool) {
+        return std::string_view(ids.data() + starts[tool], starts[tool + 1] - starts[tool]);
+    };
+    for (uint32_t i = 0; i < count; ++i) {
+        if (id_of(i).empty()) continue;
+        const uint32_t first = positions.find_or_add(id_of(i), i, id_of);
         if (first != i) {
             fault(faults, entries_[i].find("toolId"), "plan-tool-id-unique",
-                  "the toolId " + json::quoted(ids[i]) + " is already used by /tools/" +
+                  "the toolId " + json::quoted(id_of(i)) + " is already used by /tools/" +
                       std::to_string(first));
         }
     }
@@ -441,7 +447,7 @@ void Plan::link(Faults& faults) {
                     std::vector<std::string_view> known;
                     for (uint32_t other = 0; other < count; ++other) {
                         // The tool itself would be a cycle.
-                        if (other != i && !ids[other].empty()) known.push_back(ids[other]);
+                        if (other != i && !id_of(other).empty()) known.push_back(id_of(other));
                     }
                     std::sort(known.begin(), known.end());
                     message += did_you_mean(near_name(name.text(), known));
