@@ -271,7 +271,12 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     }
     auto fresh = spare_ ? std::move(spare_) : std::make_unique<Running>(*this, 0);
     Running& running = *fresh;
-    Start start{0, std::move(fresh), running, nullptr, &invocation, slots};
+    Start start{.tool = 0,
+                .fresh = std::move(fresh),
+                .running = running,
+                .definition = nullptr,
+                .alone = &invocation,
+                .slots = slots};
     // Ends the start even if an exception such as bad_alloc leaves this function.
     struct Ended {
         Execution& execution;
@@ -290,7 +295,6 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     const bool is_observed = with_.stream.is_observed();
     if (is_observed) known->publish_pending(with_.stream);
     tool::StartFailure failure;
-    const int64_t started_us = clock::steady_us();
     auto attempt = resolution.runner->start(given, running, failure);
     if (attempt == nullptr && failure.shortage && start.alone != nullptr) {
         // It waits for descriptors like any other tool.
@@ -306,8 +310,9 @@ Execution::Alone Execution::start_alone(ToolInvocation& invocation, const ToolRe
     alone_ = nullptr;
     running.starting = nullptr;
     spare_ = std::move(start.fresh);
-    const int64_t execution_ms = clock::steady_us() / 1000 - started_us / 1000;
-    result = &known->succeed(start.success.result, known_tools_.wall_us(started_us), execution_ms);
+    const int64_t execution_ms = clock::steady_us() / 1000 - start.started_us / 1000;
+    result =
+        &known->succeed(start.success.result, known_tools_.wall_us(start.started_us), execution_ms);
     if (is_observed) known->publish_ended(with_.stream);
     result_->ended.add_plain(*result, static_cast<uint32_t>(result_->tools.size()));
     if (!failed_skills_.empty()) std::erase(failed_skills_, skill_of(given.tool_path));
@@ -344,10 +349,10 @@ void Execution::report_start(Start& start) {
     const Tool& entry = plan_->tools[tool];
     Running& running = start.running;
     running.starting = nullptr;
-    const int64_t now_ms = clock::steady_ms();
+    const int64_t started_ms = start.started_us / 1000;
     if (start.fresh) {
         running_[tool] = std::move(start.fresh);
-        running.first_started_ms = now_ms;
+        running.first_started_ms = started_ms;
         running.writer = with_.state.open_writer(schedule_.is_exclusive(tool));
         with_.stream.publish(event::Kind::ToolStarted, {plan_->request_id, entry.tool_id, 0},
                              [&] { return records::tool_started(entry); });
@@ -361,12 +366,12 @@ void Execution::report_start(Start& start) {
     }
     running.record.attempt = schedule_.attempt(tool);
     running.definition = std::move(start.definition);
-    running.attempt_started_ms = now_ms;
+    running.attempt_started_ms = started_ms;
     running.timed_out = running.done = false;
     running.refusal.reset();
     running.warned_request_id = running.warned_timestamp = false;
     running.record.first_event = results_[tool].events.count();
-    running.record.started_us = clock::wall_us();
+    running.record.started_us = known_tools_.wall_us(start.started_us);
     with_.stream.publish(event::Kind::AttemptStarted, subject_of(tool),
                          [&] { return records::attempt_started(running.record.attempt); });
 }

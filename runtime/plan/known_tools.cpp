@@ -125,7 +125,7 @@ KnownTool* KnownTools::find(const ToolInvocation& invocation) {
 int64_t KnownTools::wall_us(int64_t steady_us) {
     if (!read_steady_us_ || steady_us - *read_steady_us_ > kWallUs) {
         read_wall_us_ = clock::wall_us();
-        read_steady_us_ = steady_us;
+        read_steady_us_ = clock::steady_us();
     }
     return read_wall_us_ + (steady_us - *read_steady_us_);
 }

@@ -77,6 +77,8 @@ struct Execution::Start {
     std::unique_ptr<Running> fresh;  // NULL: a retry
     Running& running;
     std::shared_ptr<const tool::Definition> definition;
+    // Of clock::steady_us(). A function may run long before its start returns.
+    int64_t started_us = clock::steady_us();
     // The tool is not in the plan yet (start_alone), and has this slot; see place().
     ToolInvocation* alone = nullptr;
     JobSlots* slots = nullptr;

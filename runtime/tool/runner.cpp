@@ -59,7 +59,8 @@ bool is_permanent(std::string_view code) {
 
 bool is_fault_of_program(std::string_view code) {
     return code == "SPAWN_FAILED" || code == "MISSING_DONE" || code == "PROTOCOL_ERROR" ||
-           code == "SIGNALED" || code == "TOOL_DROPPED" || code == "PLUGIN_DROPPED";
+           code == "SIGNALED" || code == "TOOL_DROPPED" || code == "PLUGIN_DROPPED" ||
+           code == "PLUGIN_EXCEPTION" || code == "INPUT_INVALID" || code == "RESULT_INVALID";
 }
 
 std::string refused_text(std::string_view tool, const process::Exit& exit) {

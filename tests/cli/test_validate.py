@@ -266,6 +266,16 @@ def test_plugins_option_warns_only_of_tools_that_are_missing(command):
     command("validate", "story", "--plugins", folder).exits(1).shows("ParserError", "story-tool-plugin")
 
 
+def test_tool_of_a_plugin_with_the_name_of_a_file_is_a_warning(command):
+    folder = story_with(command)
+    (folder / "plugins").mkdir()
+    shutil.copy(BUILD / "tests" / "plugins" / "probe.so", folder / "plugins")
+    command.script("story/tools/probe_add", "#!/bin/sh\n")
+    ran = command("validate", "story", "--plugins", folder).exits(0)
+    assert ran.lines[0].startswith(f'{folder}/tools: warning: "probe_add" is a registered tool of the plugin test.probe')
+    assert len(ran.lines) == 2, ran
+
+
 def test_plugin_that_refuses_to_start_is_named_by_all_who_load_it(command):
     folder = story_with(command)
     (folder / "plugins").mkdir()

@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -122,6 +123,33 @@ TEST_F(ToolsTest, FaultOfAFunctionIsLogged) {
     call("drops");
     EXPECT_THAT(log, HasSubstr("the tool \"drops\" failed: the function dropped the invocation"));
     EXPECT_THAT(log, HasSubstr("a tool threw: oops"));
+}
+
+TEST_F(ToolsTest, OutputThatMustWaitIsNotAFault) {
+    session->tools().add({.name = "loud", .waits = true},
+                         [&](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+                             const std::string line = test::log(std::string(60'000, 'x')) + '\n';
+                             nar_status status = NAR_OK;
+                             while (status == NAR_OK) status = its.try_output(line);
+                             EXPECT_EQ(status, NAR_BUSY);
+                             EXPECT_TRUE(its.result("1"));
+                             EXPECT_EQ(its.try_output(line), NAR_GONE);
+                         });
+    EXPECT_EQ(call("loud")["result"].text(), "1");
+    EXPECT_THAT(log, Not(HasSubstr("busy")));
+}
+
+TEST_F(ToolsTest, TimeInsideAFunctionIsThatOfItsAttempt) {
+    session->tools().add(
+        {.name = "slow"}, [](const plugin::InvocationRequest&, const plugin::Invocation& its) {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+            while (std::chrono::steady_clock::now() < end) {
+            }
+            its.result("1");
+        });
+    const Json tool = call("slow");
+    EXPECT_GE(tool["executionTime"].integer(), 30);
+    EXPECT_GE(tool["attempts"][0]["executionTime"].integer(), 30);
 }
 
 TEST_F(ToolsTest, TimedOutFunctionIsCancelledAndMayEndItself) {

@@ -113,6 +113,29 @@ private:
     void* instance_ = nullptr;
 };
 
+// Saves something when it ends, which is too late.
+class Saving final : public plugin::EventSink {
+public:
+    static constexpr std::string_view kExtensions[] = {NAR_EXTENSION_EVENT_SINK};
+
+    explicit Saving(const plugin::Host& host) : host_(host) {}
+    ~Saving() {
+        host_.patch_state("{}");
+        EXPECT_EQ(host_.read_state("/torch"), std::nullopt);
+    }
+    void event(const plugin::Event&) override {}
+
+private:
+    plugin::Host host_;
+};
+
+TEST(PluginHost, CallInADestructorIsLogged) {
+    FakeHost fake;
+    { const Loaded<Saving> loaded(fake); }
+    EXPECT_TRUE(fake.has_logged("a call (narratoria.state/1) failed: the instance has ended"));
+    EXPECT_THAT(fake.patches, IsEmpty());
+}
+
 // A sink that runs the test's function, so that it acts while the plugin is active.
 class Acting final : public plugin::EventSink {
 public:
@@ -906,7 +929,7 @@ TEST_F(InvocationTest, FailsWithoutAnExceptionOnAnotherThread) {
         EXPECT_EQ(NAR_INVALID_ARGUMENT, error_of([&] { one.event("{}"); }).status());
         one.ended();
     });
-    EXPECT_TRUE(host.has_logged("a call (narratoria.invocation/1) failed"));
+    EXPECT_TRUE(host.has_logged("output (narratoria.invocation/1) failed"));
 }
 
 TEST(PluginHandles, MissingExtensionsCauseNoExceptionOnAnotherThread) {

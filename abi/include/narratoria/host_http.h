@@ -23,7 +23,7 @@ typedef struct nar_http_request {
     uint32_t size;
     uint32_t connect_ms;     /* until it can be sent: name lookup, connection, TLS; 0: 10,000       */
     nar_str method;          /* empty: GET without a body, POST with one                            */
-    nar_str url;             /* http:// or https://, without user and password                      */
+    nar_str url;             /* http:// or https://; "user:password@" becomes an Authorization header */
     const nar_str *headers;  /* "Name: value" strings                                               */
     uint64_t header_count;
     nar_str body;

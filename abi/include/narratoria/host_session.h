@@ -40,8 +40,8 @@ typedef struct nar_host_prompt {
     uint32_t size;
     uint32_t reserved;
     /* Submits a prompt for the player. The text is copied. Its turn begins when the running turn
-     * has ended. *submission, which may be NULL, identifies it (session.h). NAR_BUSY if a prompt of
-     * this plugin is already waiting. [engine-thread, active] */
+     * has ended. *submission, which may be NULL, identifies it (session.h). NAR_BUSY if two prompts of
+     * this plugin have not ended yet. [engine-thread, active] */
     nar_status (*submit)(const nar_host *host, nar_str text, uint64_t *submission);
     /* Returns the id of the submission that runs now, or 0. In a sink it is the one that the record
      * belongs to. [engine-thread, active] */

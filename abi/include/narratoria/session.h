@@ -246,9 +246,9 @@ NAR_API uint64_t nar_session_submission(const nar_session *session);
 NAR_API nar_status nar_session_cancel_submission(nar_session *session, uint64_t submission,
                                                  nar_error *error);
 
-/* Submits the player's prompt (spec 004 PlayerPrompt: not empty). While a turn runs, one prompt of
- * the host may wait; a second one returns NAR_BUSY. The prompts of each plugin are counted
- * separately. `handler` may be NULL. [engine-thread, callback-ok] */
+/* Submits the player's prompt (spec 004 PlayerPrompt: not empty). While a turn of the host's prompt
+ * runs, one more may wait: NAR_BUSY if two prompts of the host have not ended yet. The prompts of each
+ * plugin are counted separately. `handler` may be NULL. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_prompt(nar_session *session, nar_str text,
                                       const nar_turn_handler *handler, uint64_t *submission,
                                       nar_error *error);

@@ -33,6 +33,13 @@ struct Checked {
     std::string unreadable;
 };
 
+// A fault of the story that shows only when its plugins are loaded.
+std::string warning(const char* file, const std::string& message, const char* rule) {
+    return fmt::format(
+        R"(,{{"level":"warning","file":"{}","pointer":"","message":{},"rule":"{}"}})", file,
+        json::quoted(message), rule);
+}
+
 // The warnings about the plugins that could not be loaded, unless `faults` has them already.
 std::string left_out(const Session& session, const std::string& faults) {
     std::string out;
@@ -42,17 +49,17 @@ std::string left_out(const Session& session, const std::string& faults) {
         const std::string reason = json::quoted(json::text(plugin, "reason"));
         if (faults.find(reason.substr(1, reason.size() - 2)) != std::string::npos) continue;
         const std::string id(json::text(plugin, "id"));
-        out += fmt::format(
-            R"(,{{"level":"warning","file":"story.toml","pointer":"","message":{},"rule":"story-plugin-refused"}})",
-            json::quoted("the plugin " + json::quoted(id) +
-                         " is left out: " + std::string(json::text(plugin, "reason"))));
+        out += warning("story.toml",
+                       "the plugin " + json::quoted(id) +
+                           " is left out: " + std::string(json::text(plugin, "reason")),
+                       "story-plugin-refused");
     }
     return out;
 }
 
 // Loads the story's plugins to find the tools that they provide. Drops the warnings about these
 // tools, and makes the warnings about the other tools definite. Adds warnings about plugins that
-// cannot be loaded.
+// cannot be loaded, and about tools of plugins that cannot be called.
 std::string after_loading_plugins(const std::string& folder, const std::string& faults) {
     json::Document read = json::read(faults);
     for (const json::Value& fault : read.GetArray()) {
@@ -75,7 +82,15 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
         names.emplace(json::text(tool, "name"));
         script_names.emplace(json::text(tool, "scriptName"));
     }
-    std::string out;
+    std::string out, uncallable;
+    for (const json::Value& tool : tools.GetArray()) {
+        const std::string problem(json::text(tool, "problem"));
+        const bool is_of_plugin =
+            tool.HasMember("origin") && json::text(tool["origin"], "kind") == "plugin";
+        if (is_of_plugin && !problem.empty()) {
+            uncallable += warning("tools", problem, "story-tool-problem");
+        }
+    }
     for (json::Value& fault : read.GetArray()) {
         const std::string tool(json::text(fault, "tool"));
         if (!tool.empty()) {
@@ -91,7 +106,7 @@ std::string after_loading_plugins(const std::string& folder, const std::string& 
         }
         (out += out.empty() ? "" : ",") += json::line(fault);
     }
-    out += left_out(session, faults);
+    out += left_out(session, faults) + uncallable;
     return "[" + out.substr(out.starts_with(',') ? 1 : 0) + "]";
 }
 

@@ -197,11 +197,12 @@ public:
         if (status == NAR_OK) return;
         NARRATORIA_THROW(Error(status, {}, describe<Functions>(status, what), {}));
     }
-    // Reports the failure of a handle's function: throws on the engine thread. On other threads an
-    // exception would end the process, so it is logged.
+    // Reports the failure of a handle's function: throws on the engine thread. On other threads, and
+    // in the destructor of the plugin's class, an exception would end the process: there it is
+    // logged.
     template <class Functions>
     void fail(nar_status status, std::string_view what) {
-        if (is_engine_thread()) check<Functions>(status, what);
+        if (is_open() && is_engine_thread()) check<Functions>(status, what);
         else log(Level::Error, describe<Functions>(status, what));
     }
     // Like require(), for handles: NULL after fail().
@@ -303,12 +304,12 @@ public:
     bool is_cancelled() const noexcept { return cancelled_.load(std::memory_order_acquire); }
     void cancel() noexcept { cancelled_.store(true, std::memory_order_release); }
 
-    // Calls the host. Returns false, without calling it, if the reply was given or the instance has
-    // ended. See Core::fail for other failures.
+    // Calls the host. Returns NAR_GONE, without calling it, if the reply was given or the instance
+    // has ended.
     template <class Functions, class Call>
-    bool call(bool is_final, Call&& function) {
+    nar_status attempt(bool is_final, Call&& function) {
         const std::lock_guard lock(core_->ending);
-        if (is_settled_ || !core_->is_open()) return false;
+        if (is_settled_ || !core_->is_open()) return NAR_GONE;
         const Functions* const functions = core_->find<Functions>();
         nar_status status = NAR_UNSUPPORTED;
         if (functions != nullptr) {
@@ -316,14 +317,20 @@ public:
             if (is_final) is_settled_ = true;
             status = function(*functions, core_->host());
         }
-        if (status == NAR_OK) return true;
         if (status == NAR_GONE || status == NAR_STALE) {
             is_settled_ = true;
-            return false;
+            return NAR_GONE;
         }
-        if (is_final) is_settled_ = false;
-        core_->fail<Functions>(status, "a call");
-        return false;
+        if (status != NAR_OK && is_final) is_settled_ = false;
+        return status;
+    }
+    // The same; returns true for NAR_OK and false for NAR_GONE. See Core::fail for other failures;
+    // `what` names the call.
+    template <class Functions, class Call>
+    bool call(const char* what, bool is_final, Call&& function) {
+        const nar_status status = attempt<Functions>(is_final, std::forward<Call>(function));
+        if (status != NAR_OK && status != NAR_GONE) core_->fail<Functions>(status, what);
+        return status == NAR_OK;
     }
     // Marks the token as invalid: nothing more is reported for it.
     void settle() noexcept {
@@ -406,9 +413,9 @@ struct PostedFunction {
 // In the constructor of the plugin's class only log, settings, story, post and is_engine_thread
 // work; in its destructor only log and is_engine_thread. Functions that fail throw
 // narratoria::Error: NAR_UNSUPPORTED if the host does not offer the service, NAR_GONE before the
-// instance is active and in its destructor. On a thread other than the engine's, an exception would
+// instance is active. On a thread other than the engine's, and in the destructor, an exception would
 // end the process: there a failure is logged, and the function returns false or nothing. A function
-// for the engine thread always fails there (NAR_WRONG_THREAD).
+// for the engine thread always fails on another one (NAR_WRONG_THREAD).
 class Host {
 public:
     explicit Host(std::shared_ptr<detail::Core> core) noexcept : core_(std::move(core)) {}
@@ -536,7 +543,7 @@ public:
     }
 
     // Submits a prompt for the player. Its turn begins when the running turn has ended. Returns
-    // the id of the submission, or 0 if a prompt is already waiting. Engine thread.
+    // the id of the submission, or 0 if two prompts of this plugin have not ended yet. Engine thread.
     std::uint64_t submit_prompt(std::string_view text) const {
         const auto* functions = core_->find_or_fail<nar_host_prompt>();
         if (functions == nullptr) return 0;

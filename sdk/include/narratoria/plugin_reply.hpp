@@ -73,7 +73,7 @@ public:
     // piece may end within a character. Returns false if the request has ended. Other failures, such
     // as NAR_BUSY with 16 MiB of pieces waiting for the loop, are handled as in plan().
     bool delta(std::string_view text) const {
-        return send(false, [&](const nar_host_narrator& host_side, const nar_host* host) {
+        return send("delta", false, [&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.delta(host, token(), detail::to_c(text));
         });
     }
@@ -81,7 +81,7 @@ public:
     // {"inputTokens": 900, "outputTokens": 120}. Returns false if the request has ended. A report
     // that is not valid is handled like other failures, as in plan().
     bool usage(std::string_view usage) const {
-        return send(false, [&](const nar_host_narrator& host_side, const nar_host* host) {
+        return send("usage", false, [&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.usage(host, token(), detail::to_c(usage));
         });
     }
@@ -89,7 +89,7 @@ public:
     // Another failure throws Error on the engine thread, and is logged on other threads.
     // A plan with faults is accepted here, and its faults are in the next request.
     bool plan(std::string_view plan) const {
-        return send(true, [&](const nar_host_narrator& host_side, const nar_host* host) {
+        return send("plan", true, [&](const nar_host_narrator& host_side, const nar_host* host) {
             return host_side.reply(host, token(), detail::to_c(plan));
         });
     }
@@ -160,16 +160,16 @@ private:
         bool fail(std::string_view message) {
             if (is_cancelled()) return false;
             return call<nar_host_narrator>(
-                true, [&](const nar_host_narrator& host_side, const nar_host* host) {
+                "fail", true, [&](const nar_host_narrator& host_side, const nar_host* host) {
                     return host_side.fail(host, token(), detail::to_c(message));
                 });
         }
     };
 
     template <class Call>
-    bool send(bool is_final, Call&& function) const {
+    bool send(const char* what, bool is_final, Call&& function) const {
         return is_wanted() &&
-               request_->call<nar_host_narrator>(is_final, std::forward<Call>(function));
+               request_->call<nar_host_narrator>(what, is_final, std::forward<Call>(function));
     }
 
     std::shared_ptr<Request> request_;
@@ -216,9 +216,19 @@ public:
     // if the attempt has ended. Another failure of this function or the following ones throws Error
     // on the engine thread; on other threads it is logged, and they return false.
     bool output(std::string_view bytes) const {
-        return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
-            return host_side.output(host, token(), detail::to_c(bytes));
-        });
+        return call("output", false,
+                    [&](const nar_host_invocation& host_side, const nar_host* host) {
+                        return host_side.output(host, token(), detail::to_c(bytes));
+                    });
+    }
+    // The same for tools that may write faster than the engine reads. NAR_BUSY: 16 MiB are unread,
+    // and nothing was written; call it again later. NAR_GONE: the attempt has ended. Nothing is
+    // reported.
+    nar_status try_output(std::string_view bytes) const {
+        return running_->attempt<nar_host_invocation>(
+            false, [&](const nar_host_invocation& host_side, const nar_host* host) {
+                return host_side.output(host, token(), detail::to_c(bytes));
+            });
     }
     // Writes one event: a JSON object on one line, without the newline. Returns false like
     // output().
@@ -232,17 +242,19 @@ public:
     // Appends bytes to the tool's diagnostics, the equivalent of stderr. Returns false like
     // output().
     bool diagnostics(std::string_view bytes) const {
-        return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
-            return host_side.diagnostics(host, token(), detail::to_c(bytes));
-        });
+        return call("diagnostics", false,
+                    [&](const nar_host_invocation& host_side, const nar_host* host) {
+                        return host_side.diagnostics(host, token(), detail::to_c(bytes));
+                    });
     }
     // True: the tool waits for a place to run, for example in the queue of a cluster, and its
     // timeout is paused. False: it runs, as at its beginning. Returns false if the attempt has
     // ended. Engine thread.
     bool set_waiting(bool waits) const {
-        return call(false, [&](const nar_host_invocation& host_side, const nar_host* host) {
-            return host_side.set_waiting(host, token(), waits ? 1u : 0u);
-        });
+        return call("set_waiting", false,
+                    [&](const nar_host_invocation& host_side, const nar_host* host) {
+                        return host_side.set_waiting(host, token(), waits ? 1u : 0u);
+                    });
     }
     // Reports the end. Returns false if it was reported before.
     bool ended(const End& end = {}) const { return running_->ended(end); }
@@ -271,7 +283,7 @@ public:
         std::vector<nar_str> views;
         for (const std::string& one : arguments) views.push_back(detail::to_c(one));
         const nar_command command = {sizeof(nar_command), 0, views.data(), views.size()};
-        return call(true, [&](const nar_host_invocation& host_side, const nar_host* host) {
+        return call("run", true, [&](const nar_host_invocation& host_side, const nar_host* host) {
             return host_side.run(host, token(), &command);
         });
     }
@@ -308,7 +320,7 @@ private:
                 0,
             };
             return call<nar_host_invocation>(
-                true, [&](const nar_host_invocation& host_side, const nar_host* host) {
+                "ended", true, [&](const nar_host_invocation& host_side, const nar_host* host) {
                     return host_side.ended(host, token(), &c_end);
                 });
         }
@@ -326,8 +338,8 @@ private:
     }
 
     template <class Call>
-    bool call(bool is_final, Call&& function) const {
-        return running_->call<nar_host_invocation>(is_final, std::forward<Call>(function));
+    bool call(const char* what, bool is_final, Call&& function) const {
+        return running_->call<nar_host_invocation>(what, is_final, std::forward<Call>(function));
     }
 
     std::shared_ptr<Running> running_;
