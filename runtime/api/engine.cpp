@@ -4,6 +4,7 @@
 #include "api/barrier.hpp"
 #include "api/options.hpp"
 #include "base/bytes/utf8.hpp"
+#include "base/json/writer.hpp"
 #include "tool/runners.hpp"
 
 using namespace narratoria;
@@ -95,8 +96,12 @@ nar_status nar_engine_create(const nar_engine_options* given, nar_engine** engin
         for (uint64_t i = 0; i < options.environment_count; ++i) {
             more.push_back(copy(options.environment[i]));
             const size_t equals = more.back().find('=');
-            if (equals == std::string::npos || equals == 0 ||
-                more.back().find('\0') != std::string::npos) {
+            if (has_nul(options.environment[i])) {
+                return refuse_argument(error, "the environment variable " +
+                                                  json::quoted(more.back().substr(0, equals)) +
+                                                  " contains a NUL character");
+            }
+            if (equals == std::string::npos || equals == 0) {
                 return refuse_argument(error, "an environment variable must be NAME=value, not \"" +
                                                   more.back() + "\"");
             }

@@ -160,20 +160,22 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
     Resolution out;
     std::string program = file_of(std::string(tool_path), folder);
     out.error = refusal_of(program, scheme);
-    if (!out.error.empty()) {
-        out.forbidden = true;
-        out.error += near_registered(tool_path);
-        return out;
-    }
-    // Probably the misspelled name of a registered tool.
+    out.forbidden = !out.error.empty();
+    // Probably the misspelled name of a tool.
     if (scheme.empty() && tool_path.find('/') == std::string_view::npos && !exists(program)) {
-        const std::string meant = near_registered(tool_path);
-        if (!meant.empty()) {
+        std::vector<std::string> names;
+        for (const auto& each : registry_.list()) names.push_back(each->name);
+        const std::string meant = did_you_mean(
+            near_name(tool_path, std::vector<std::string_view>(names.begin(), names.end())));
+        if (out.forbidden) {
+            out.error = json::quoted(tool_path) + " is not a registered tool, and " + out.error;
+        } else if (!meant.empty()) {
             out.error = json::quoted(tool_path) +
-                        " is neither a registered tool nor a file of the plan's folder" + meant;
-            return out;
+                        " is neither a registered tool nor a file of the plan's folder";
         }
+        out.error += meant;
     }
+    if (!out.error.empty()) return out;
     out.definition = registry_.file(program, out.error);
     if (!out.error.empty()) return out;
     out.target = std::move(program);
@@ -191,7 +193,7 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
         if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
         if (!failure && lies_below(real, roots)) continue;
         if (failure) {
-            return "cannot check that \"" + path +
+            return "it cannot be checked that \"" + path +
                    "\" is in the allowed paths: " + failure.message();
         }
         std::string listed;
@@ -213,13 +215,6 @@ std::string Resolver::refusal_of(const Definition& definition) const {
                "allow_schemes must list " + json::quoted(runner);
     }
     return {};
-}
-
-std::string Resolver::near_registered(std::string_view tool_path) const {
-    if (tool_path.find('/') != std::string_view::npos) return {};
-    const std::string_view meant = near_name(tool_path, registry_.names());
-    return meant.empty() ? std::string()
-                         : "; did you mean the registered tool " + json::quoted(meant) + "?";
 }
 
 void Resolver::find_runner(Resolution& resolution) const {

@@ -69,8 +69,6 @@ private:
     void find_runner(Resolution& resolution) const;
     std::string refusal_of(const std::string& path, std::string_view scheme) const;
     std::string refusal_of(const Definition& definition) const;
-    // Returns "; did you mean the registered tool "dice"?", or empty.
-    std::string near_registered(std::string_view tool_path) const;
 
     const Registry& registry_;
     const Runners& runners_;

@@ -196,6 +196,8 @@ def test_undo_skips_patches_of_the_host(played, play, data):
     game = play()
     assert "torch, turn 2" in game.begun and EXAMINED in game.begun
     game("/undo", OPENING)
+    game.end()
+    assert "torch, the beginning, saved in" in play().begun
 
 
 def test_again_plays_the_last_prompt_on_a_branch(played, kept):

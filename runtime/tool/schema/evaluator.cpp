@@ -507,7 +507,7 @@ private:
             if (!known && rules.additional != kNoRule) {
                 if (program_.rules[rules.additional].never) {
                     const Below below(*this, member.key);
-                    fits = fail_unknown(rules, member);
+                    fits = fail_unknown(rules, value, member);
                 } else {
                     apply(rules.additional);
                 }
@@ -534,15 +534,19 @@ private:
         return fits_dependents(rules, value, seen) && fits;
     }
 
-    bool fail_unknown(const ObjectRules& rules, const json::Member& member) {
+    bool fail_unknown(const ObjectRules& rules, json::Value object, const json::Member& member) {
         return fail(member.value, "additionalProperties", [&] {
-            std::vector<std::string_view> names;
+            std::vector<std::string_view> names, absent;
             for (const Property& each : rules.properties) {
-                if (each.rule != kNoRule) names.push_back(each.name);
+                if (each.rule == kNoRule) continue;
+                names.push_back(each.name);
+                if (names.size() <= kMostNames && !object.find(each.name)) {
+                    absent.push_back(each.name);
+                }
             }
             if (names.empty()) return std::string("is unknown; no members are allowed");
             const std::string_view meant =
-                names.size() > kMostNames ? "" : near_name(member.key, names);
+                names.size() > kMostNames ? "" : near_name(member.key, absent);
             if (!meant.empty()) return "is unknown; did you mean " + json::quoted(meant) + "?";
             return "is unknown; allowed members are " +
                    listed(names, [](auto name) { return json::quoted(name); });

@@ -222,9 +222,9 @@ void Game::describe_session(const GameOptions& options) {
         notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
     }
     notice_ += fmt::format("{}, {}, saved in {}", session_->id(),
-                           turn_ != 0               ? fmt::format("turn {}", turn_)
-                           : interrupted != nullptr ? std::string("the beginning")
-                                                    : std::string("a new game"),
+                           turn_ != 0      ? fmt::format("turn {}", turn_)
+                           : turns.empty() ? std::string("a new game")
+                                           : std::string("the beginning"),
                            display_path_below_home(options.store));
     if (options.session_was_chosen) {
         notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";

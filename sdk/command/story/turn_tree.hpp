@@ -24,6 +24,7 @@ public:
 
     // The turn from which the session continues; 0: its beginning.
     std::uint64_t current() const { return json::count(read_, "current"); }
+    bool empty() const { return by_id_.empty(); }
     // Null if there is no such turn.
     const json::Value* find(std::uint64_t id) const;
     const json::Value* find(std::string_view name) const;

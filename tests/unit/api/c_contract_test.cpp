@@ -348,6 +348,16 @@ TEST_F(CContract, InvalidUtf8IsRefusedWithAValidMessage) {
     expect_readable();
 }
 
+TEST_F(CContract, EnvironmentVariableWithNulIsNamed) {
+    nar_engine* another = nullptr;
+    auto options = sized<nar_engine_options>();
+    const nar_str variable{"KEY=secret\0more", 15};
+    options.environment = &variable;
+    options.environment_count = 1;
+    EXPECT_EQ(nar_engine_create(&options, &another, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(error.message(), "the environment variable \"KEY\" contains a NUL character");
+}
+
 TEST_F(CContract, PathWithNulIsNotTruncated) {
     const Folder folder;
     nar_engine* another = nullptr;

@@ -65,6 +65,14 @@ TEST(Schema, ReportsAllFaultsWithPlaces) {
                             "/days is 0 but must be at least 1", "/city is missing"));
 }
 
+TEST(Schema, SuggestsNoMemberThatIsThere) {
+    EXPECT_THAT(
+        faults_of(kWeather, R"({"city":"Oslo","citi":1})"),
+        ElementsAre(R"(/citi is unknown; allowed members are "city", "way", "at", "days")"));
+    EXPECT_THAT(faults_of(kWeather, R"({"city":"Oslo","dais":1})"),
+                ElementsAre("/dais is unknown; did you mean \"days\"?"));
+}
+
 TEST(Schema, FaultNamesExpectedAndReceivedTypes) {
     const auto document = test::parse_json(R"({"way":1,"at":"here"})");
     const SchemaFaults faults = compiled(kWeather)->check(document->root());
