@@ -12,6 +12,7 @@
 #include "base/json/writer.hpp"
 #include "base/lifetime.hpp"
 #include "base/uuid.hpp"
+#include "event/event.hpp"
 #include "process/process.hpp"
 
 namespace narratoria::tool {
@@ -57,6 +58,7 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     json::ParseError error;
     if (!document.parse(text, error)) {
         why = "its reply is not valid JSON: " + error.message;
+        if (!text.empty()) why += ": " + event::excerpt(text, error.byte);
         return false;
     }
     const json::Value root = document.root();
