@@ -45,16 +45,19 @@ void append_difference(std::string& out, json::Value from, json::Value to) {
 
 const StateView::Change* StateView::Change::find(std::string_view key) const {
     const uint32_t found =
-        index.find(key, [&](uint32_t at) -> std::string_view { return members[at].key; });
-    return found == NameIndex::kNone ? nullptr : &members[found].change;
+        index.find(key, [&](uint32_t at) -> std::string_view { return keys[at]; });
+    return found == NameIndex::kNone ? nullptr : &members[found];
 }
 
 StateView::Change& StateView::Change::member(std::string_view key) {
     const auto end = static_cast<uint32_t>(members.size());
-    const uint32_t found = index.find_or_add(
-        key, end, [&](uint32_t at) -> std::string_view { return members[at].key; });
-    if (found == end) members.push_back({std::string(key), Change()});
-    return members[found].change;
+    const uint32_t found =
+        index.find_or_add(key, end, [&](uint32_t at) -> std::string_view { return keys[at]; });
+    if (found == end) {
+        keys.emplace_back(key);
+        members.emplace_back();
+    }
+    return members[found];
 }
 
 const StateView::Change& StateView::nearest(std::string_view pointer,
@@ -160,11 +163,11 @@ std::string StateView::patch() const {
 void StateView::append_patch(std::string& out, const Change& change, std::string& pointer) const {
     if (!change.whole) {
         json::ObjectWriter object(out);
-        for (const Member& member : change.members) {
-            object.key(member.key);
+        for (size_t i = 0; i < change.members.size(); ++i) {
+            object.key(change.keys[i]);
             const size_t size = pointer.size();
-            json::append_pointer(pointer, member.key);
-            append_patch(out, member.change, pointer);
+            json::append_pointer(pointer, change.keys[i]);
+            append_patch(out, change.members[i], pointer);
             pointer.resize(size);
         }
         return object.end();

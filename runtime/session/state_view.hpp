@@ -39,13 +39,13 @@ public:
     std::string patch() const;
 
 private:
-    struct Member;
     // What has changed at one place.
     struct Change {
         // The value at kWhole, or nothing if it was removed. The tree's value counts no more.
         std::optional<state::Tree> whole;
-        // Otherwise: the changes of the members of the tree's object.
-        std::vector<Member> members;
+        // Otherwise: the keys of the tree's object with changes, and these.
+        std::vector<std::string> keys;
+        std::vector<Change> members;
         NameIndex index;
 
         const Change* find(std::string_view key) const;
@@ -64,11 +64,6 @@ private:
     Change changes_;
     mutable std::deque<json::Document> values_;
     mutable std::map<std::string, json::Value, std::less<>> known_;
-};
-
-struct StateView::Member {
-    std::string key;
-    Change change;
 };
 
 }  // namespace narratoria::session
