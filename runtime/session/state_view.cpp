@@ -147,8 +147,8 @@ void StateView::merge(Change& change, std::string& pointer, json::Value patch) {
         return;
     }
     if (!change.whole) {
+        change = Change();
         change.whole.emplace();
-        change.members.clear();
     }
     json::Document document;
     change.whole->merge(parsed(json::nested(kWhole, patch.raw()), document));
