@@ -28,18 +28,29 @@ TemplateNames::TemplateNames(const TemplateRequest& request, const state::Tree& 
 
 std::string TemplateNames::apply(json::Value operations) {
     std::string why = session::apply(operations, lookups_, state_);
-    if (why.empty()) evaluate_conditions();
+    if (why.empty()) {
+        named_ = evaluate(prompts_.conditions, state_, lookups_);
+        named_for_ = text_of_captures();
+    }
     return why;
 }
 
-void TemplateNames::evaluate_conditions() const {
-    named_ = evaluate(prompts_.conditions, state_, lookups_);
-    named_for_ = captures;
+std::string TemplateNames::text_of_captures() const {
+    std::string text;
+    if (!prompts_.conditions_need_captures) return text;
+    for (const Binding& each : captures) {
+        json::append_string(text, each.name);
+        json::append_string(text, each.value);
+    }
+    return text;
 }
 
 bool TemplateNames::holds(json::Value condition) const {
     if (!condition) return true;
-    if (prompts_.conditions_need_captures && named_for_ != captures) evaluate_conditions();
+    if (std::string now = text_of_captures(); now != named_for_) {
+        named_ = evaluate(prompts_.conditions, state_, lookups_);
+        named_for_ = std::move(now);
+    }
     return session::holds(condition, state_, named_, lookups_);
 }
 

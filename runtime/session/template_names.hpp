@@ -50,7 +50,7 @@ public:
     void each_choice(std::string_view text, const std::function<void()>& use);
 
 private:
-    void evaluate_conditions() const;
+    std::string text_of_captures() const;
     std::optional<std::string> text_of(std::string_view name) const;
     std::optional<std::string> json_of(std::string_view name) const;
     json::Value value_of(std::string_view name) const;
@@ -61,7 +61,8 @@ private:
     StateView state_;
     const NameLookups lookups_;
     mutable NamedConditions named_;
-    mutable Bindings named_for_;  // the captures with which named_ was evaluated
+    // The captures with which named_ was evaluated, as text: what they point to may be gone.
+    mutable std::string named_for_;
     Random dice_;
 };
 

@@ -17,8 +17,6 @@ namespace narratoria::session {
 struct Binding {
     std::string_view name;
     std::string_view value;
-
-    bool operator==(const Binding&) const = default;
 };
 using Bindings = std::vector<Binding>;
 
