@@ -64,6 +64,11 @@ std::string status_text(nar_status status) {
     }
 }
 
+std::string handler_fault(nar_status status) {
+    if (status != NAR_PENDING) return status_text(status);
+    return "it returned NAR_PENDING, which only an asset renderer may return";
+}
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // Splits "Image/PNG; q=1" into "image" and "png".
@@ -393,6 +398,10 @@ bool Dispatcher::take_tools(Instance& instance, std::string& reason) {
     }
     std::vector<std::pair<std::shared_ptr<const tool::Definition>, const nar_tool*>> offers;
     for (uint64_t i = 0; i < extension.tool_count; ++i) {
+        if (extension.tools[i] == nullptr) {
+            reason = "number " + std::to_string(i + 1) + " in its list of tools is NULL";
+            return false;
+        }
         ToolRefusal refusal;
         auto definition = read_tool(extension.tools[i], refusal);
         if (definition == nullptr) {
@@ -513,7 +522,7 @@ bool Dispatcher::handle(const nar_ui_event& event) {
         });
         if (status == NAR_OK) return true;
         if (status != NAR_DECLINED) {
-            handler.instance->report("its ui handler failed with status " + std::to_string(status));
+            handler.instance->report("its ui handler failed (" + handler_fault(status) + ")");
         }
     }
     return false;

@@ -11,7 +11,7 @@ namespace {
 void log_write(const nar_host* host, uint32_t level, nar_str message) {
     from_any_thread(host, [&](Instance& instance) {
         if (level < NAR_LOG_DEBUG || level > NAR_LOG_ERROR) level = NAR_LOG_INFO;
-        std::string line = instance.library().id + ": " + utf8::repaired(view(message));
+        std::string line = instance.library().id + ": " + utf8::repaired(given_text(message));
         if (instance.session().on_engine_thread()) instance.session().log(level, line);
         else instance.inbox().log(level, std::move(line), instance.session().session_id());
         return NAR_OK;
@@ -68,7 +68,7 @@ nar_status config_publish(const nar_host* host, nar_str name, nar_str value) {
     return on_engine_thread(host, "config.publish", [&](Instance& instance) -> nar_status {
         if (instance.disabled()) return NAR_GONE;
         std::string reason;
-        if (instance.published.put(view(name), view(value), reason)) return NAR_OK;
+        if (instance.published.put(given_text(name), given_text(value), reason)) return NAR_OK;
         instance.report("config.publish: " + reason);
         return NAR_INVALID_ARGUMENT;
     });
@@ -80,7 +80,7 @@ nar_status config_withhold(const nar_host* host, nar_str name) {
             instance.report("config.withhold was called outside the engine thread");
             return NAR_WRONG_THREAD;
         }
-        const std::string_view variable = view(name);
+        const std::string_view variable = given_text(name);
         if (variable.empty() ||
             variable.find_first_of(std::string_view("=\0", 2)) != variable.npos) {
             return NAR_INVALID_ARGUMENT;

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/fork_count.hpp"
+#include "base/view.hpp"
 #include "narratoria/host.h"
 #include "plugin/instance.hpp"
 
@@ -83,6 +84,18 @@ nar_status barrier(Body&& body) noexcept {
     }
 }
 
+// Reports a text without data, and returns the status for it.
+template <typename Body>
+nar_status refuse_bad_texts(Instance& instance, Body&& body) {
+    try {
+        return body(instance);
+    } catch (const TextWithoutData& text) {
+        instance.report("it passed a text with NULL as its data and the size " +
+                        std::to_string(text.size) + "; an empty text has the size 0");
+        return NAR_INVALID_ARGUMENT;
+    }
+}
+
 // Wraps the thread-safe functions. The instance cannot be destroyed while `body` runs.
 template <typename Body>
 nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
@@ -94,7 +107,7 @@ nar_status from_any_thread(const nar_host* host, Body&& body) noexcept {
         // the host's log function, which may wait for a thread that waits for this lock.
         std::unique_lock lock(handle->mutex, std::defer_lock);
         if (!handle->engine_thread->is_current()) lock.lock();
-        return handle->instance == nullptr ? NAR_GONE : body(*handle->instance);
+        return handle->instance == nullptr ? NAR_GONE : refuse_bad_texts(*handle->instance, body);
     });
 }
 
@@ -129,7 +142,7 @@ nar_status on_engine_thread(const nar_host* host, const char* function, Body&& b
     // Run the body without the lock: instances are destroyed on this thread only, and the body may
     // call back into the plugin.
     if (status != NAR_OK) return status;
-    return barrier([&] { return body(*its); });
+    return barrier([&] { return refuse_bad_texts(*its, body); });
 }
 
 // Passes a text to the plugin's function. An exception disables the plugin.

@@ -96,8 +96,9 @@ nar_status context_set_state(const nar_host* host, uint64_t token, nar_str key, 
         nar_status status = begin_write(instance, token, apply, why);
         if (status == NAR_OK) {
             status = with_metadata(instance, metadata, why, [&](auto description) {
-                return instance.session().set_state(view(key), view(value), std::move(description),
-                                                    apply, instance.library().id, why);
+                return instance.session().set_state(given_text(key), given_text(value),
+                                                    std::move(description), apply,
+                                                    instance.library().id, why);
             });
         }
         if (status != NAR_OK) write_failure(failure, why);
@@ -126,8 +127,8 @@ nar_status context_register(const nar_host* host, nar_str key, const nar_state_m
         if (!instance.disabled()) {
             why.clear();
             status = with_metadata(instance, metadata, why, [&](auto description) {
-                return instance.session().register_state_metadata(view(key), std::move(description),
-                                                                  why);
+                return instance.session().register_state_metadata(given_text(key),
+                                                                  std::move(description), why);
             });
         }
         if (status != NAR_OK) write_failure(failure, why);
@@ -137,7 +138,7 @@ nar_status context_register(const nar_host* host, nar_str key, const nar_state_m
 
 nar_status read_key(Instance& instance, nar_str key, std::string& text) {
     std::string pointer;
-    json::append_pointer(pointer, view(key));
+    json::append_pointer(pointer, given_text(key));
     return instance.session().read_state(pointer, text);
 }
 
@@ -170,7 +171,7 @@ nar_status context_get_metadata(const nar_host* host, nar_str key, nar_write_fn 
     if (write == nullptr) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(
         host, "context.get_state_metadata", [&](Instance& instance) -> nar_status {
-            const auto found = instance.session().state_metadata().find(view(key));
+            const auto found = instance.session().state_metadata().find(given_text(key));
             if (found == nullptr) return NAR_NOT_FOUND;
             std::string text;
             state::Metadata::append_json(text, *found);

@@ -9,6 +9,7 @@
 #include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "base/view.hpp"
+#include "event/error_code.hpp"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
 #include "plugin/invocation.hpp"
@@ -18,13 +19,13 @@ namespace {
 
 nar_status invocation_output(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
-        return instance.inbox().send_output(&instance, token, view(bytes));
+        return instance.inbox().send_output(&instance, token, given_text(bytes));
     });
 }
 
 nar_status invocation_diagnostics(const nar_host* host, uint64_t token, nar_str bytes) {
     return from_any_thread(host, [&](Instance& instance) {
-        return instance.inbox().send_diagnostics(&instance, token, view(bytes));
+        return instance.inbox().send_diagnostics(&instance, token, given_text(bytes));
     });
 }
 
@@ -59,6 +60,15 @@ nar_status refuse(Instance& instance, const std::string& fault) {
     return NAR_INVALID_ARGUMENT;
 }
 
+// The code, or TOOL_FAILED with a report if it has a different form than those of results.
+std::string read_code(Instance& instance, std::string_view code) {
+    if (code.empty() || event::is_error_code(code)) return std::string(code);
+    instance.report("the error_code of an invocation's end, " +
+                    json::quoted(utf8::repaired(code.substr(0, 64))) +
+                    ", is not a code like QUEUE_FULL (A-Z, 0-9 and _); it is read as TOOL_FAILED");
+    return "TOOL_FAILED";
+}
+
 nar_status note_end(Instance& instance, nar_status status) {
     if (status == NAR_STALE) instance.report("it ended an invocation twice");
     return status;
@@ -74,19 +84,20 @@ nar_status invocation_ended(const nar_host* host, uint64_t token, const nar_invo
         }
         if (says_nothing(given)) {
             return note_end(instance, instance.inbox().send_empty_end<InvocationEnd>(
-                                          &instance, token, view(given.last_output)));
+                                          &instance, token, given_text(given.last_output)));
         }
         InvocationEnd taken;
         taken.exit_status = given.exit_status;
-        taken.error_code = utf8::repaired(view(given.error_code));
-        taken.error = utf8::repaired(view(given.error));
-        if (given.details.size > 0) taken.details = read_details(instance, view(given.details));
+        taken.error_code = read_code(instance, given_text(given.error_code));
+        taken.error = utf8::repaired(given_text(given.error));
+        if (given.details.size > 0)
+            taken.details = read_details(instance, given_text(given.details));
         taken.user_us = given.user_us;
         taken.system_us = given.system_us;
         taken.resident_kb = given.resident_bytes / 1024;
         taken.is_permanent = (given.flags & NAR_END_PERMANENT) != 0;
         return note_end(instance, instance.inbox().send_end(&instance, token, std::move(taken),
-                                                            view(given.last_output)));
+                                                            given_text(given.last_output)));
     });
 }
 
@@ -102,7 +113,7 @@ nar_status invocation_run(const nar_host* host, uint64_t token, const nar_comman
         }
         std::vector<std::string> arguments;
         for (uint64_t i = 0; i < given.argument_count; ++i) {
-            const std::string_view argument = view(given.arguments[i]);
+            const std::string_view argument = given_text(given.arguments[i]);
             if (argument.find('\0') != std::string_view::npos) return NAR_INVALID_ARGUMENT;
             arguments.emplace_back(argument);
         }

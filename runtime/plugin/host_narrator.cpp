@@ -11,32 +11,37 @@
 namespace narratoria::plugin {
 namespace {
 
-nar_status send(const nar_host* host, const std::function<nar_status(SessionAccess&)>& send) {
+// `did`: what the plugin did to the request, for a message.
+nar_status send(const nar_host* host, const char* did,
+                const std::function<nar_status(SessionAccess&)>& send) {
     return from_any_thread(host, [&](Instance& instance) -> nar_status {
         if (!is_active(instance)) return NAR_GONE;
         if (!instance.is_narrator()) {
-            instance.report(
-                "it replied to a narrator's request, but is not this session's narrator");
+            instance.report(std::string("it ") + did +
+                            " a narrator's request, but is not this session's narrator");
             return NAR_GONE;
         }
         const nar_status status = send(instance.session());
         if (status == NAR_STALE) {
-            instance.report("it replied to a request twice; the first reply is used");
+            instance.report(std::string("it ") + did +
+                            " a request to which it had already replied; the first reply is used");
         } else if (status == NAR_GONE) {
-            instance.report("its reply came too late, or to a request that never existed");
+            instance.report(std::string("it ") + did +
+                            " a request that had ended or never existed");
         }
         return status;
     });
 }
 
 nar_status answer(const nar_host* host, uint64_t token, bool is_plan, nar_str text) {
-    return send(host, [&](SessionAccess& session) {
-        return session.answer(token, is_plan, std::string(view(text)));
+    return send(host, "replied to", [&](SessionAccess& session) {
+        return session.answer(token, is_plan, std::string(given_text(text)));
     });
 }
 
 nar_status narrator_delta(const nar_host* host, uint64_t token, nar_str text) {
-    return send(host, [&](SessionAccess& session) { return session.delta(token, view(text)); });
+    return send(host, "sent a piece of narrative for",
+                [&](SessionAccess& session) { return session.delta(token, given_text(text)); });
 }
 
 nar_status narrator_reply(const nar_host* host, uint64_t token, nar_str plan) {
@@ -69,7 +74,8 @@ nar_status invoke_tool(const nar_host* host, uint64_t token, nar_str invocation,
                 instance.call("the function for an invocation's outcome",
                               [&] { on_outcome(user, &outcome); });
             };
-            status = instance.session().invoke(token, view(invocation), tell, its_number, why);
+            status =
+                instance.session().invoke(token, given_text(invocation), tell, its_number, why);
         }
         if (status != NAR_OK) write_failure(failure, why);
         else if (number != nullptr) *number = its_number;
@@ -86,14 +92,15 @@ nar_status invoke_cancel(const nar_host* host, uint64_t token, uint64_t number) 
 
 nar_status narrator_usage(const nar_host* host, uint64_t token, nar_str usage) {
     std::string line;
-    const std::string why = check_usage(view(usage), line);
-    if (why.empty()) {
-        return send(host, [&](SessionAccess& session) { return session.usage(token, line); });
-    }
-    return from_any_thread(host, [&](Instance& instance) -> nar_status {
+    const nar_status status = from_any_thread(host, [&](Instance& instance) -> nar_status {
+        const std::string why = check_usage(given_text(usage), line);
+        if (why.empty()) return NAR_OK;
         instance.report("its report of usage is not valid: " + why);
         return NAR_INVALID_DOCUMENT;
     });
+    if (status != NAR_OK) return status;
+    return send(host, "reported usage for",
+                [&](SessionAccess& session) { return session.usage(token, line); });
 }
 
 }  // namespace

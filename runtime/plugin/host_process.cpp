@@ -32,7 +32,7 @@ nar_status process_start(const nar_host* host, const nar_program* program,
 
 nar_status process_write(const nar_host* host, uint64_t process, nar_str bytes) {
     return on_engine_thread(host, "process.write", [&](Instance& instance) {
-        return instance.processes.write(process, view(bytes));
+        return instance.processes.write(process, given_text(bytes));
     });
 }
 

@@ -13,14 +13,14 @@ nar_status state_read(const nar_host* host, nar_str pointer, nar_write_fn write,
     if (write == nullptr) return NAR_INVALID_ARGUMENT;
     return on_engine_thread(host, "state.read", [&](Instance& instance) {
         std::string text;
-        const nar_status status = instance.session().read_state(view(pointer), text);
+        const nar_status status = instance.session().read_state(given_text(pointer), text);
         return status == NAR_OK ? write_out(instance, text, write, user) : status;
     });
 }
 
 nar_status state_patch(const nar_host* host, nar_str patch) {
     return on_engine_thread(host, "state.patch", [&](Instance& instance) {
-        return instance.session().patch_state(view(patch), instance.library().id);
+        return instance.session().patch_state(given_text(patch), instance.library().id);
     });
 }
 
@@ -37,7 +37,7 @@ nar_status prompt_submit(const nar_host* host, nar_str text, uint64_t* submissio
     return on_engine_thread(host, "prompt.submit", [&](Instance& instance) {
         uint64_t number = 0;
         const nar_status status =
-            instance.session().submit_prompt(view(text), instance.library().id, number);
+            instance.session().submit_prompt(given_text(text), instance.library().id, number);
         if (status == NAR_OK && submission != nullptr) *submission = number;
         return status;
     });

@@ -114,9 +114,9 @@ nar_status HttpService::start(const nar_http_request& given, const nar_http_even
         return NAR_BUSY;
     }
     http::Request made;
-    made.url = view(given.url);
-    made.body = view(given.body);
-    made.method = view(given.method);
+    made.url = given_text(given.url);
+    made.body = given_text(given.body);
+    made.method = given_text(given.method);
     if (made.method.empty()) made.method = made.body.empty() ? "GET" : "POST";
     if (given.headers == nullptr && given.header_count > 0) {
         why = "header_count is set, but headers is NULL";
@@ -124,7 +124,7 @@ nar_status HttpService::start(const nar_http_request& given, const nar_http_even
     }
     for (uint64_t i = 0; i < given.header_count; ++i) {
         http::Header header;
-        if (!read_header(view(given.headers[i]), header)) {
+        if (!read_header(given_text(given.headers[i]), header)) {
             why = "the header " + std::to_string(i + 1) + " has no colon; write \"Name: value\"";
             return NAR_INVALID_ARGUMENT;
         }

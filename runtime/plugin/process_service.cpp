@@ -25,7 +25,7 @@ constexpr size_t kMaxProcesses = 128;
 // Returns false if a text contains a NUL.
 bool take_texts(const nar_str* texts, uint64_t count, std::vector<std::string>& out) {
     for (uint64_t i = 0; i < count; ++i) {
-        const std::string_view text = view(texts[i]);
+        const std::string_view text = given_text(texts[i]);
         if (text.find('\0') != std::string_view::npos) return false;
         out.emplace_back(text);
     }
@@ -133,7 +133,8 @@ nar_status ProcessService::start(const nar_program& program, const nar_process_e
     process::Command command;
     command.is_service = true;
     command.owner = this;
-    command.folder = program.folder.size > 0 ? std::string(view(program.folder)) : defaults.folder;
+    command.folder =
+        program.folder.size > 0 ? std::string(given_text(program.folder)) : defaults.folder;
     command.limits = defaults.limits;
 
     why = "nar_program.arguments must have at least one element";

@@ -113,6 +113,17 @@ std::shared_ptr<tool::Definition> read_tool(const nar_tool* given, ToolRefusal& 
                           " has no valid name; use 1 to 128 letters, digits, _ and -";
         return nullptr;
     }
+    const std::pair<const char*, nar_str> texts[] = {{"description", read.description},
+                                                     {"input schema", read.input_schema},
+                                                     {"result schema", read.result_schema}};
+    for (const auto& [what, text] : texts) {
+        if (!lacks_data(text)) continue;
+        refusal.code = "TOOL_STRUCT";
+        refusal.message = json::quoted(name) + " has NULL as the data of its " + what +
+                          ", with the size " + std::to_string(text.size) +
+                          "; an empty text has the size 0";
+        return nullptr;
+    }
     auto definition = std::make_shared<tool::Definition>();
     definition->name = name;
     definition->description = utf8::repaired(view(read.description));

@@ -11,6 +11,7 @@
 
 #include "base/json/tape.hpp"
 #include "base/view.hpp"
+#include "event/error_code.hpp"
 #include "narratoria/limits.h"
 #include "plugin/invocation.hpp"
 #include "process/find_program.hpp"
@@ -356,7 +357,9 @@ private:
         } else {
             if (said != nullptr) {
                 failure.message = message_of(*said);
-                if (std::string code = code_of(*said); !code.empty()) failure.code = code;
+                if (const std::string code = code_of(*said); event::is_error_code(code)) {
+                    failure.code = code;
+                }
             }
             if (failure.message.empty()) failure.message = "the plugin gave no reason";
             failure.message = who + " could not start it: " + failure.message;

@@ -360,6 +360,19 @@ TEST_F(ExtendTest, ToolWithUnknownFlagsIsRefused) {
     }
 }
 
+TEST_F(ExtendTest, ToolsWithoutDataAreRefused) {
+    OwnTool& tool = own("weather");
+    tool.tool.result_schema = {nullptr, 10};
+    EXPECT_EQ(refusal("test", NAR_EXTENSION_TOOL, &tool.functions), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(message, HasSubstr("\"weather\" has NULL as the data of its result schema"));
+    tool.tool.result_schema = {};
+    const nar_tool* list[] = {&tool.tool, nullptr};
+    tool.functions.tools = list;
+    tool.functions.tool_count = 2;
+    EXPECT_EQ(refusal("test", NAR_EXTENSION_TOOL, &tool.functions), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(message, HasSubstr("number 2 in its list of tools is NULL"));
+}
+
 // The latest tool is listed last. The tool of a disabled extension is not listed, but a plan that
 // names it gets the reason.
 TEST_F(ExtendTest, NarratorGetsOnlyRunnableTools) {
@@ -452,6 +465,22 @@ TEST_F(ExtendTest, NarratorIsReplacedFromTheNextPrompt) {
     engine->run_until_idle();
     EXPECT_EQ(narrative, "It rains.");
     EXPECT_EQ(asked.questions, 1);
+}
+
+TEST_F(ExtendTest, ReportOfALateCallSaysWhatTheNarratorDid) {
+    const nar_host* host = nullptr;
+    auto functions = sized<nar_narrator_extension>();
+    functions.generate = [](void* its_host, const nar_narrator_request* request) {
+        const nar_host* const asked = *static_cast<const nar_host**>(its_host);
+        const auto* answers = service<nar_host_narrator>(asked, NAR_EXTENSION_NARRATOR);
+        answers->fail(asked, request->token, NAR_STR("no"));
+        EXPECT_EQ(answers->delta(asked, request->token, NAR_STR("It ")), NAR_STALE);
+    };
+    host = session->extend("test", NAR_EXTENSION_NARRATOR, &functions, &host);
+    session->prompt("Look");
+    engine->run_until_idle();
+    EXPECT_THAT(log, HasSubstr("it sent a piece of narrative for a request to which it had "
+                               "already replied"));
 }
 
 TEST_F(ExtendTest, HostSinkGetsTheStream) {

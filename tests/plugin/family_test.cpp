@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Variant{"reads_state_in_init", Fate::Active, "in init or deinit"},
                       Variant{"blocks", Fate::Active, "held the engine thread"},
                       Variant{"throws", Fate::Disabled, "threw an exception"},
-                      Variant{"answers_twice", Fate::Active, "replied to a request twice"},
+                      Variant{"answers_twice", Fate::Active,
+                              "it replied to a request to which it had already replied"},
                       Variant{"answers_after_cancel", Fate::Active, ""},
                       Variant{"ends_twice", Fate::Active, "ended an invocation twice"}),
     name_of);

@@ -258,7 +258,7 @@ TEST_F(PluginTest, FailedHandlerIsNamedAndTheNextIsAsked) {
     open();
     run_path(says({ui("probe.show")}));
     EXPECT_EQ(recorder.of(Kind::UiPlaceholder).size(), 1U);
-    EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler failed"));
+    EXPECT_THAT(log, HasSubstr("plugin test.probe: its ui handler failed (the plugin failed"));
 }
 
 TEST_F(PluginTest, ThrowingHandlerIsDisabledAndTheSessionContinues) {
@@ -488,7 +488,7 @@ TEST_F(PluginTest, SecondAnswerIsStaleAndReported) {
     open();
     EXPECT_EQ(prompt("hello").narrative, "The probe speaks.");
     EXPECT_THAT(notes(), Contains("second " + std::to_string(NAR_STALE)));
-    EXPECT_THAT(log, HasSubstr("replied to a request twice"));
+    EXPECT_THAT(log, HasSubstr("it replied to a request to which it had already replied"));
 }
 
 TEST_F(PluginTest, AnsweredRequestIsNotCancelled) {

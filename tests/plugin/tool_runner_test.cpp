@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "narratoria/host_session.h"
 #include "narratoria/tool_runner.h"
 #include "plugin/host.hpp"
 
@@ -177,6 +179,56 @@ TEST_F(ToolRunnerTest, UnusableDetailsAreIgnored) {
         EXPECT_FALSE(attempt().has("details"));
         EXPECT_THAT(log, HasSubstr("the details of an invocation's end are ignored"));
     }
+}
+
+TEST_F(ToolRunnerTest, CodeOfADifferentFormIsReadAsToolFailed) {
+    open();
+    for (const char* code : {"has space and\nnewline", "\xff", "queue_full"}) {
+        result.reset();
+        log.clear();
+        run(plan_of({entry("a", "far:a", R"("retryPolicy":{"maxRetries":0})")}));
+        const size_t before = tokens.size();
+        drive_until([&] { return tokens.size() > before; });
+        auto how = sized<nar_invocation_end>();
+        how.error_code = detail::to_c(code);
+        how.error = NAR_STR("no");
+        EXPECT_EQ(invocations->ended(host, tokens.back(), &how), NAR_OK);
+        drive_until([&] { return result.has_value(); });
+        EXPECT_EQ((*result)["toolResults"][0]["errorCode"].string(), "TOOL_FAILED");
+        EXPECT_THAT(log, HasSubstr("is not a code like QUEUE_FULL"));
+    }
+}
+
+TEST_F(ToolRunnerTest, StartFailureHasACodeOfTheRightForm) {
+    functions.start = [](void*, uint64_t, const nar_invocation*, nar_failure* failure) {
+        std::strcpy(failure->message, "no");
+        std::strcpy(failure->code, "not a code");
+        return static_cast<nar_status>(NAR_NOT_FOUND);
+    };
+    open();
+    run(plan_of({entry("a", "far:a")}));
+    drive_until([&] { return result.has_value(); });
+    EXPECT_EQ((*result)["toolResults"][0]["errorCode"].string(), "SPAWN_FAILED");
+}
+
+TEST_F(ToolRunnerTest, TextWithoutDataIsRefusedAndReported) {
+    open();
+    run(plan_of({entry("a", "far:a")}));
+    drive_until([&] { return !tokens.empty(); });
+    const nar_str nothing{nullptr, 5};
+    EXPECT_EQ(invocations->output(host, tokens[0], nothing), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(invocations->diagnostics(host, tokens[0], nothing), NAR_INVALID_ARGUMENT);
+    auto how = sized<nar_invocation_end>();
+    how.last_output = nothing;
+    EXPECT_EQ(invocations->ended(host, tokens[0], &how), NAR_INVALID_ARGUMENT);
+    const auto* state = service<nar_host_state>(host, NAR_HOST_STATE);
+    EXPECT_EQ(state->patch(host, nothing), NAR_INVALID_ARGUMENT);
+    const auto write = [](void*, nar_str) { return static_cast<nar_status>(NAR_OK); };
+    EXPECT_EQ(state->read(host, nothing, write, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_THAT(log, HasSubstr("NULL as its data and the size 5"));
+    end(tokens[0]);
+    drive_until([&] { return result.has_value(); });
+    EXPECT_TRUE((*result)["success"].boolean());
 }
 
 TEST_F(ToolRunnerTest, WaitingToolsAreNotLimitedByJobs) {

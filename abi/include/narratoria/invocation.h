@@ -44,8 +44,10 @@ typedef struct nar_invocation {
 typedef struct nar_invocation_end {
     uint32_t size;
     int32_t exit_status;  /* not 0: failed with EXIT_STATUS                               */
-    nar_str error_code;   /* not empty: failed with this code, for example "QUEUE_FULL"   */
-    nar_str error;        /* the message for `error_code`                                 */
+    nar_str error_code;   /* not empty: failed with this code: capital letters, digits and _ after
+                             a capital letter, for example "QUEUE_FULL". Any other text is reported
+                             and read as TOOL_FAILED.                                             */
+    nar_str error;        /* the message for `error_code`; bytes that are not UTF-8 are replaced  */
     uint64_t user_us;     /* processor time in user mode, microseconds; 0: unknown        */
     uint64_t system_us;
     uint64_t resident_bytes; /* largest resident memory; 0: unknown                       */

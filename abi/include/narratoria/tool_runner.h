@@ -27,7 +27,8 @@ typedef struct nar_tool_runner_extension {
 
     /* Starts an attempt and returns soon. Its events follow through nar_host_invocation, now or
      * later. Any status other than NAR_OK fails the attempt with the reason in *failure, under its
-     * code or else SPAWN_FAILED, and the token becomes invalid. After NAR_NOT_FOUND the tool is not
+     * code, if that has the form of nar_invocation_end.error_code, or else SPAWN_FAILED, and the
+     * token becomes invalid. After NAR_NOT_FOUND the tool is not
      * retried, because no later attempt could start either; for a failure that comes later there is
      * NAR_END_PERMANENT. [engine-thread, active] */
     nar_status (*start)(void *instance, uint64_t token, const nar_invocation *invocation,
