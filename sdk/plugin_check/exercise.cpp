@@ -581,6 +581,10 @@ private:
             const ObservedInvocation seen = host_.invocation(token);
             return seen.ends > 0 || seen.is_handed_over;
         };
+        // P34 has found what was wrong; waiting for another end would say nothing more.
+        const auto has_ended_or_tried = [&] {
+            return has_ended() || host_.invocation(token).has_refused_end;
+        };
         TrialReport& report = host_.report();
         // A plugin that throws is disabled and has no more duties.
         if (has_thrown()) return false;
@@ -596,11 +600,17 @@ private:
                                            "be NULL only if invoke always ends it",
                                            who));
         }
-        if (!cancels && !host_.run_loop(patience(), has_ended)) {
-            report.add_finding("P39",
-                               fmt::format("{} did not call ended within {} s", who, patience()));
+        if (!cancels && !host_.run_loop(patience(), has_ended_or_tried)) {
+            report.add_finding(
+                "P39", fmt::format("{} did not call ended within {} s{}", who, patience(),
+                                   host_.invocation(token).output.find(R"("type":"done")") !=
+                                           std::string::npos
+                                       ? "; its output has done, which is not the end: call ended "
+                                         "after it, or each attempt takes 4 s longer"
+                                       : ""));
             cancels = true;
         }
+        if (is_judged() && host_.invocation(token).has_refused_end) return has_ended();
         if (host_.options().lacks_extensions) run_loop(kSettlingBriefly);
         if (cancels && !has_ended() && cancel) {
             host_.will_cancel_invocation(token);
@@ -743,8 +753,23 @@ std::string odd_text(std::uint64_t seed, unsigned number) {
 Library load_library(TrialReport& report, const std::string& path) {
     Library library;
     report.begin_call({"P5", "P5", "P5"}, "loading");
-    library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    // Volatile: the declaration of dlopen promises that it does not throw, but a constructor of the
+    // library may.
+    void* (*volatile const open_library)(const char*, int) = dlopen;
+    std::string thrown;
+    try {
+        library.handle = open_library(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    } catch (const std::exception& error) {
+        thrown = error.what();
+    }
     report.end_call();
+    if (!thrown.empty()) {
+        report.add_finding("P5", fmt::format("a constructor of the library, such as the "
+                                             "initializer of a static object, threw an exception, "
+                                             "which ends every host: {}",
+                                             thrown));
+        return library;
+    }
     if (library.handle == nullptr) {
         const char* why = dlerror();
         report.add_finding("P1",

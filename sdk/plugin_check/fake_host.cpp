@@ -15,6 +15,7 @@
 
 #include "io/message.hpp"
 #include "json.hpp"
+#include "plugin_check/containment.hpp"
 #include "plugin_check/library_file.hpp"
 #include "plugin_check/process_state.hpp"
 
@@ -298,12 +299,23 @@ PluginCheckHost* PluginCheckHost::entered(const nar_host* host, const char* func
     return self;
 }
 
-bool PluginCheckHost::text_is_good(nar_str text, const char* function, const char* what) {
+bool PluginCheckHost::is_readable(nar_str text, const char* function, const char* what) {
     if (text.data == nullptr && text.size > 0) {
         report_.add_finding("P34",
                             fmt::format("{}: {} is NULL with {} bytes", function, what, text.size));
         return false;
     }
+    if (text.size > kMaxTrialMemory) {
+        report_.add_finding("P34", fmt::format("{}: the size of {} is {}, more than the process "
+                                               "has memory",
+                                               function, what, text.size));
+        return false;
+    }
+    return true;
+}
+
+bool PluginCheckHost::text_is_good(nar_str text, const char* function, const char* what) {
+    if (!is_readable(text, function, what)) return false;
     if (!is_plain_utf8(to_view(text))) {
         if (options_.gives_odd_data) return false;
         report_.add_finding("P34", fmt::format("{}: {} is not UTF-8", function, what));

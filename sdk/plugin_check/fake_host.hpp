@@ -69,7 +69,8 @@ struct ObservedInvocation {
     unsigned ends = 0;
     bool is_cancelled = false;
     bool is_handed_over = false;
-    bool is_refused = false;  // start did not return NAR_OK: the token is invalid
+    bool has_refused_end = false;  // ended was called, and refused
+    bool is_refused = false;       // start did not return NAR_OK: the token is invalid
     std::int32_t exit_status = 0;
     std::string error_code;
     Clock::time_point cancelled_at;
@@ -158,6 +159,9 @@ private:
     // The host that a call is for, or null and the status to return.
     static PluginCheckHost* entered(const nar_host* host, const char* function, unsigned allowed,
                                     bool belongs_to_engine_thread, nar_status* status);
+    bool read_end(const nar_invocation_end& end, nar_invocation_end& read);
+    // Each reports a finding if it returns false.
+    bool is_readable(nar_str text, const char* function, const char* what);
     bool text_is_good(nar_str text, const char* function, const char* what);
     bool object_is_good(nar_str text, const char* function);
     bool is_engine_thread() const;

@@ -75,10 +75,7 @@ nar_status PluginCheckHost::process_write(const nar_host* host, std::uint64_t pr
     nar_status status;
     PluginCheckHost* self = entered(host, "process.write", kInActive, true, &status);
     if (self == nullptr) return status;
-    if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.add_finding("P34", "process.write: bytes is NULL");
-        return NAR_INVALID_ARGUMENT;
-    }
+    if (!self->is_readable(bytes, "process.write", "bytes")) return NAR_INVALID_ARGUMENT;
     return self->processes_.write(process, to_view(bytes));
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "display.hpp"
 #include "plugin_check/fake_host.hpp"
 #include "plugin_check/tokens.hpp"
 
@@ -96,10 +97,12 @@ nar_status PluginCheckHost::answer(std::uint64_t token, const char* function, na
     return NAR_OK;
 }
 
-nar_status PluginCheckHost::narrator_delta(const nar_host* host, std::uint64_t token, nar_str) {
+nar_status PluginCheckHost::narrator_delta(const nar_host* host, std::uint64_t token,
+                                           nar_str text) {
     nar_status status;
     PluginCheckHost* self = entered(host, "narrator.delta", kInActive, false, &status);
     if (self == nullptr) return status;
+    if (!self->is_readable(text, "narrator.delta", "the text")) return NAR_INVALID_ARGUMENT;
     const std::lock_guard lock(self->mutex_);
     self->open_request(token, "narrator.delta", status);
     return status;
@@ -213,10 +216,7 @@ nar_status PluginCheckHost::invocation_output(const nar_host* host, std::uint64_
     nar_status status;
     PluginCheckHost* self = entered(host, "invocation.output", kInActive, false, &status);
     if (self == nullptr) return status;
-    if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.add_finding("P34", "invocation.output: bytes is NULL");
-        return NAR_INVALID_ARGUMENT;
-    }
+    if (!self->is_readable(bytes, "invocation.output", "bytes")) return NAR_INVALID_ARGUMENT;
     const std::lock_guard lock(self->mutex_);
     const auto found = self->invocations_.find(token);
     if (found == self->invocations_.end()) {
@@ -249,15 +249,45 @@ nar_status PluginCheckHost::invocation_diagnostics(const nar_host* host, std::ui
         tell_unknown_token(self->report_, "invocation.diagnostics", token);
         return NAR_GONE;
     }
-    if (bytes.data == nullptr && bytes.size > 0) {
-        self->report_.add_finding("P34", "invocation.diagnostics: bytes is NULL");
-        return NAR_INVALID_ARGUMENT;
-    }
+    if (!self->is_readable(bytes, "invocation.diagnostics", "bytes")) return NAR_INVALID_ARGUMENT;
     if (found->second.ends > 0) {
         self->report_.add_finding("P39", "invocation.diagnostics was called after ended");
         return NAR_GONE;
     }
     return NAR_OK;
+}
+
+// False with a finding if the runtime refuses this end.
+bool PluginCheckHost::read_end(const nar_invocation_end& end, nar_invocation_end& read) {
+    constexpr const char* kFunction = "invocation.ended";
+    if (end.size < sizeof read || end.size > kMaxStructSize) {
+        report_.add_finding("P34",
+                            fmt::format("{}: nar_invocation_end.size is {}", kFunction, end.size));
+        return false;
+    }
+    std::memcpy(&read, &end, sizeof read);
+    if ((read.flags & ~NAR_END_PERMANENT) != 0 || read.reserved != 0) {
+        report_.add_finding(
+            "P34", fmt::format("{}: a flag is undefined, or reserved is not 0", kFunction));
+        return false;
+    }
+    if (!is_readable(read.error_code, kFunction, "error_code") ||
+        !is_readable(read.error, kFunction, "error") ||
+        !is_readable(read.last_output, kFunction, "last_output") ||
+        !is_readable(read.details, kFunction, "details")) {
+        return false;
+    }
+    const std::string_view code = to_view(read.error_code);
+    const bool is_code = code.empty() || (code[0] >= 'A' && code[0] <= 'Z' &&
+                                          code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                                 "0123456789_") == code.npos);
+    if (!is_code && !options_.gives_odd_data) {
+        report_.add_finding("P34", fmt::format("{}: error_code is \"{}\", not a code like "
+                                               "QUEUE_FULL (A-Z, 0-9 and _)",
+                                               kFunction, printable(code.substr(0, 64))));
+    }
+    text_is_good(read.error, kFunction, "error");
+    return true;
 }
 
 nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t token,
@@ -266,18 +296,7 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
     PluginCheckHost* self = entered(host, "invocation.ended", kInActive, false, &status);
     if (self == nullptr) return status;
     nar_invocation_end read{};
-    if (end != nullptr) {
-        if (end->size < sizeof read || end->size > kMaxStructSize) {
-            self->report_.add_finding(
-                "P34", fmt::format("invocation.ended: nar_invocation_end.size is {}", end->size));
-            return NAR_INVALID_ARGUMENT;
-        }
-        std::memcpy(&read, end, std::min<std::size_t>(end->size, sizeof read));
-        if (!self->text_is_good(read.error_code, "invocation.ended", "error_code") ||
-            !self->text_is_good(read.error, "invocation.ended", "error")) {
-            return NAR_INVALID_ARGUMENT;
-        }
-    }
+    const bool is_taken = end == nullptr || self->read_end(*end, read);
     const std::lock_guard lock(self->mutex_);
     const auto found = self->invocations_.find(token);
     if (found == self->invocations_.end()) {
@@ -285,6 +304,11 @@ nar_status PluginCheckHost::invocation_ended(const nar_host* host, std::uint64_t
         return NAR_GONE;
     }
     ObservedInvocation& one = found->second;
+    if (!is_taken) {
+        one.has_refused_end = true;
+        self->wake();
+        return NAR_INVALID_ARGUMENT;
+    }
     if (one.ends++ > 0) {
         self->report_.add_finding("P39", "invocation.ended was called a second time");
         return NAR_STALE;

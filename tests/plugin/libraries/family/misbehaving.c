@@ -19,6 +19,7 @@
  * links_runtime              needs libnarratoria.so
  * executable_stack           asks for an executable stack
  * slow_constructor           300 ms pass before dlopen returns
+ * throws_in_constructor      a constructor throws a C++ exception (throwing.cpp)
  * constructor_ignores_pipe   a constructor sets SIGPIPE to be ignored
  * no_note                    no metadata
  * bad_note                   metadata that is not valid JSON
@@ -77,6 +78,10 @@
  * huge_size                  nar_plugin.size is 0xFFFFFFFF
  * huge_extension             the same for the ui_handler's struct
  * huge_end                   the same for the nar_invocation_end of a tool
+ * huge_output                a tool's output has a size of 2^60 bytes
+ * odd_code                   a tool ends with the error_code "no door"
+ * end_without_data           the only end of a tool has NULL as the data of its error
+ * done_without_end           the tool writes done, but never calls ended
  * sets_alarm                 init sets an alarm for SIGALRM in an hour
  * lets_timer_end_it          handle sets a timer that raises SIGALRM at once
  * changes_flags              init makes standard output non-blocking
@@ -535,6 +540,26 @@ static void finish(struct instance *instance, uint64_t token, int is_runners) {
     (void)invocation->output(host, token, NAR_STR(DONE));
 #endif
     (void)invocation->diagnostics(host, token, NAR_STR("all went well\n"));
+#if MISBEHAVIOUR_HUGE_OUTPUT
+    if (!is_runners) (void)invocation->output(host, token, (nar_str){"x", (uint64_t)1 << 60});
+#endif
+#if MISBEHAVIOUR_ODD_CODE || MISBEHAVIOUR_END_WITHOUT_DATA
+    nar_invocation_end end;
+    memset(&end, 0, sizeof end);
+    end.size = sizeof end;
+#if MISBEHAVIOUR_ODD_CODE
+    end.error_code = NAR_STR("no door");
+#else
+    end.error = (nar_str){NULL, 5};
+#endif
+    if (!is_runners) {
+        (void)invocation->ended(host, token, &end);
+        return;
+    }
+#endif
+#if MISBEHAVIOUR_DONE_WITHOUT_END
+    if (!is_runners) return;
+#endif
 #if MISBEHAVIOUR_HUGE_END
     nar_invocation_end end;
     memset(&end, 0, sizeof end);
