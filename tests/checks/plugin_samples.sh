@@ -51,6 +51,7 @@ refused() {
 sink=narratoria.event_sink/1
 refused "does not derive from" "NARRATORIA_PLUGIN(Sink, \"a\", \"A\", \"1\", \"$sink\", \"narratoria.tool/1\");"
 refused "does not derive from" 'NARRATORIA_PLUGIN(Sink, "a", "A", "1", "narratoria.event_sink/2");'
+refused "lists no extension" 'NARRATORIA_PLUGIN(Sink, "a", "A", "1");'
 refused "names an extension twice" "NARRATORIA_PLUGIN(Sink, \"a\", \"A\", \"1\", \"$sink\", \"$sink\");"
 refused "does not name" \
     'struct Both : Sink, plugin::Narrator { void generate(std::string_view, plugin::Reply) override {} };' \

@@ -832,6 +832,12 @@ TEST_F(InvocationTest, DoneEndsTheInvocation) {
     EXPECT_EQ("", host.ended[4].code);
 }
 
+TEST_F(InvocationTest, ResultOfSeveralLinesIsOneLine) {
+    invoke(4, [](const auto&, const plugin::Invocation& one) { one.result("{\n  \"a\": 1\r\n}"); });
+    EXPECT_EQ("{\"version\":\"0\",\"type\":\"done\",\"ok\":true,\"result\":{   \"a\": 1\r }}\n",
+              host.output[4]);
+}
+
 TEST_F(InvocationTest, ThrowingRunnerHasNotStarted) {
     EXPECT_EQ(NAR_FAILED, start(1, [](const auto&, const auto&) {
                   throw std::runtime_error("the cluster is full");

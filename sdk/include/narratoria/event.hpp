@@ -65,7 +65,7 @@ public:
 
     Kind kind() const noexcept { return static_cast<Kind>(event_->kind); }
     Type type() const noexcept { return static_cast<Type>(event_->type); }
-    // From 1, without gaps within a session.
+    // From 1 within a session; gaps only after a RECORDS_DROPPED (event.h).
     std::uint64_t seq() const noexcept { return event_->seq; }
     // From 1; 0 if the record does not concern an attempt.
     std::uint32_t attempt() const noexcept { return event_->attempt; }

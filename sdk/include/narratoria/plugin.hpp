@@ -67,6 +67,9 @@
     static_assert(                                                                               \
         NAR_ABI_MAJOR == 1 && NAR_ABI_MINOR == 0,                                                \
         "narratoria/plugin.hpp and narratoria/base.h are of different releases of the SDK");     \
+    static_assert(sizeof(#__VA_ARGS__) > 1,                                                      \
+                  "NARRATORIA_PLUGIN lists no extension; add the id of each extension class, "   \
+                  "such as \"narratoria.tool/1\", after the version");                           \
     namespace {                                                                                  \
     struct NarratoriaPluginDescription {                                                         \
         static constexpr std::string_view kId{id};                                               \

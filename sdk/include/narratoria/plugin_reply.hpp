@@ -8,6 +8,7 @@
 #include "narratoria/plugin_event.hpp"
 #include "narratoria/plugin_host.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -260,7 +261,8 @@ public:
     bool ended(const End& end = {}) const { return running_->ended(end); }
 
     // Ends a typical tool: writes `done`, however much output is unread, and ends. Returns false if
-    // the attempt has already ended.
+    // the attempt has already ended. `summary` must be UTF-8; otherwise the attempt fails with
+    // PROTOCOL_ERROR.
     bool done(bool ok, std::string_view summary = {}) const {
         std::string line = R"({"version":"0","type":"done","ok":)";
         line += ok ? "true" : "false";
@@ -268,10 +270,13 @@ public:
         return ended_after(line);
     }
 
-    // Ends a tool that succeeded: `done` with a result, which is JSON. Returns false like done().
+    // Ends a tool that succeeded: `done` with a result, which is JSON, on any number of lines.
+    // Returns false like done().
     bool result(std::string_view json) const {
         std::string line = R"({"version":"0","type":"done","ok":true,"result":)";
         line += json;
+        // Strings of JSON have no newlines: these are white space.
+        std::replace(line.begin(), line.end(), '\n', ' ');
         return ended_after(line);
     }
 
