@@ -33,7 +33,10 @@ def test_plugin_new_writes_a_complete_folder(command, kind, language):
         for word in ("@NAME@", "@ID@", "@CLASS@", "@TITLE@"):
             assert word not in text, file
     assert "org.example.paper-rain" in (folder / f"paper-rain.{language}").read_text()
-    assert "Paper rain" in (folder / "README.md").read_text()
+    readme = (folder / "README.md").read_text()
+    assert "Paper rain" in readme
+    selects = '```toml\n[plugins."org.example.paper-rain"]\n\n[narrator]\nname = "org.example.paper-rain"\n```' in readme
+    assert selects == (kind == "narrator")
 
 
 def test_default_language_is_cpp(command):

@@ -42,8 +42,8 @@ enum {
     NAR_KIND_STATE_PATCHED = 17,  /* {patch, by}: a patch from the host (`by` is "") or a plugin
                                      (its id). A sink that patches the state on every such record
                                      would loop forever: after 1,000 of them in a row the stream
-                                     drops records, with one warning RECORDS_DROPPED. The log
-                                     names the plugin.                                           */
+                                     drops the rest, with a warning RECORDS_DROPPED each time; a
+                                     turn may have several. The log names the plugin.            */
     NAR_KIND_SESSION_MOVED = 18,  /* {turn, narrative, choices}: the session moved to the end of a
                                      turn (nar_session_go_to); 0: to its beginning. It now has the
                                      state, history and assets from that point.                  */

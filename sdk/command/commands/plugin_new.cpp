@@ -120,9 +120,11 @@ int plugin_new(const PluginNewOptions& options) {
         {"ID", "org.example." + options.name},
         {"KIND", std::string(kind.name)},
         {"WHAT", std::string(kind.what)},
-        // Only this template reads a setting.
+        // Only one template reads a setting. A story selects its narrator.
         {"SETTING", kind.name == "ui-handler" && !is_c
                         ? "label = \"It happens\"    # prefix of its log lines\n"
+                    : kind.name == "narrator"
+                        ? fmt::format("\n[narrator]\nname = \"org.example.{}\"\n", options.name)
                         : ""},
         {"LANGUAGE", options.language},
         {"LANGUAGES", is_c ? "C" : "C CXX"},
