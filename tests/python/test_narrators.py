@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -226,3 +228,99 @@ class TestExceptions:
     def test_invalid_on_narrator_error_is_refused(self) -> None:
         with pytest.raises(ValueError, match="on_narrator_error"):
             Session(on_narrator_error="ignore")  # type: ignore[arg-type]
+
+
+class Late:
+    """An async narrator that goes on for as long as it is told after its first request was
+    cancelled, then ends as `end` does; it answers the next request when the late end is over."""
+
+    def __init__(self, end: Callable[[Any], object]) -> None:
+        self.cancelled = asyncio.Event()
+        self.over = asyncio.Event()
+        self.end = end
+        self.requests = 0
+
+    async def tell(self, request: Any, delta: Any) -> Any:
+        self.requests += 1
+        if self.requests > 1:
+            await self.over.wait()
+            # The first task has ended by the next steps of the loop.
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return "good"
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            while self.requests < 2:
+                await asyncio.sleep(0.001)
+            self.over.set()
+            return self.end(delta)
+
+
+def raise_stale(delta: Any) -> None:
+    raise ConnectionError("stale")
+
+
+ENDS = [
+    (raise_stale, "ConnectionError"),
+    (lambda delta: None, "NoneType"),
+    (lambda delta: delta("bye"), "GoneError"),
+]
+
+
+class TestLateFailures:
+    @pytest.mark.parametrize("end, logged", ENDS, ids=["raises", "none", "delta"])
+    async def test_next_prompt_is_answered(
+        self, end: Any, logged: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        late = Late(end)
+        async with narratoria.aio.Session(narrator=late.tell) as session:
+            first = asyncio.create_task(session.play("first"))
+            while not late.requests:
+                await asyncio.sleep(0)
+            first.cancel()
+            await late.cancelled.wait()
+            turn = await session.play("second")
+            assert (turn.narrative, turn.faults) == ("good", [])
+        assert "a narrator whose request had ended raised" in caplog.text and logged in caplog.text
+
+    def test_next_generation_is_used_after_a_timeout(self) -> None:
+        late = Late(raise_stale)
+        with Session(narrator=late.tell, times=narratoria.Times(narrator_ms=500)) as session:
+            turn = session.play("x")
+            assert turn.narrative == "good" and turn.generations == 2
+
+    async def test_call_of_a_tool_is_not_cancelled(self) -> None:
+        late = Late(raise_stale)
+        async with narratoria.aio.Session(narrator=late.tell) as session:
+
+            @session.tool
+            async def work() -> str:
+                late.requests = 2
+                await late.over.wait()
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                return "done"
+
+            first = asyncio.create_task(session.play("first"))
+            while not late.requests:
+                await asyncio.sleep(0)
+            first.cancel()
+            await late.cancelled.wait()
+            assert await session.call("work") == "done"
+
+    async def test_close_loses_no_exception(self, caplog: pytest.LogCaptureFixture) -> None:
+        lost: list[Any] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: lost.append(context))
+        late = Late(raise_stale)
+        session = await narratoria.aio.Session(narrator=late.tell)
+        playing = asyncio.create_task(session.play("x"))
+        while not late.requests:
+            await asyncio.sleep(0)
+        late.requests = 2
+        await session.aclose()
+        playing.cancel()
+        gc.collect()
+        assert "ConnectionError" in caplog.text and not lost

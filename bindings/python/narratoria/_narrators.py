@@ -133,7 +133,8 @@ class Narrators(SessionBase):
                 reply.fail("it was cancelled")
             except (KeyboardInterrupt, SystemExit):
                 # Otherwise the narrator would be asked again before this leaves the loop.
-                self._core.cancel()
+                if _is_waited_for(reply):
+                    self._core.cancel()
                 raise
             except Exception as exception:
                 self._narrator_failed(reply, exception)
@@ -194,6 +195,11 @@ class Narrators(SessionBase):
         reply.plan_text(text)
 
     def _narrator_failed(self, reply: _core.Reply, exception: Exception) -> None:
+        if not _is_waited_for(reply):
+            # The turn is over or asks again, and another may run, which this does not concern.
+            report_exception("a narrator whose request had ended", exception)
+            reply.fail(exception_text(exception))
+            return
         if not self._raises_narrator_errors:
             report_exception("the narrator", exception)
             reply.fail(exception_text(exception))
@@ -211,6 +217,11 @@ class Narrators(SessionBase):
     def _take_narrator_error(self) -> Exception | None:
         error, self._narrator_error = self._narrator_error, None
         return error
+
+
+def _is_waited_for(reply: _core.Reply) -> bool:
+    """False after the engine has cancelled the request, or the narrator has answered it."""
+    return reply.is_open and not reply.is_cancelled
 
 
 def _teller(reply: _core.Reply) -> Callable[[str], None]:
