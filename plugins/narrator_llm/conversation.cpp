@@ -22,9 +22,9 @@ constexpr std::size_t kLeastTurns = 3;
 // By which a turn is recognized in a stored game.
 constexpr std::size_t kNotedNarrative = 200;
 constexpr std::size_t kMostNotes = std::size_t{8} * 1024;
-// The parts of the budget for the summary and for what the last message ends with, the state.
+// The parts of the budget for the summary and for the state.
 constexpr std::uint64_t kSummaryShare = 8;
-constexpr std::uint64_t kLastShare = 2;
+constexpr std::uint64_t kStateShare = 2;
 constexpr std::uint64_t kQuestionShare = 8;  // for what tools said, or a fault
 constexpr std::uint64_t kAroundMessage = 6;  // tokens
 constexpr const char* kSumUp =
@@ -178,7 +178,7 @@ bool Conversation::needs_summary() const {
 std::vector<Message> Conversation::summary_request(const std::string& rules,
                                                    std::uint64_t answer_tokens) {
     const std::uint64_t question = tokens_of(std::string_view(kSumUp).size());
-    std::vector<Message> all = messages(rules, "", answer_tokens + question);
+    std::vector<Message> all = messages(rules, {}, answer_tokens + question);
     all.push_back({"user", kSumUp});
     return all;
 }
@@ -200,20 +200,53 @@ std::uint64_t Conversation::turn_tokens() const {
     return tokens_of(size) + kAroundMessage * count;
 }
 
-std::uint64_t Conversation::fixed_tokens(std::string_view rules) const {
-    std::size_t size = rules.size() + size_of(current_);
-    for (const std::string& line : summary_) size += line.size() + 1;
-    return tokens_of(size) + kAroundMessage * (current_.size() + 1);
+std::uint64_t Conversation::needed_tokens(std::string_view rules, std::string_view facts,
+                                          std::uint64_t answer_tokens) const {
+    const std::uint64_t turn = tokens_of(size_of(current_)) + kAroundMessage * current_.size();
+    const std::uint64_t fixed = tokens_of(rules.size()) + kAroundMessage;
+    const std::uint64_t shown = facts.empty() ? 0 : tokens_of(facts.size());
+    const std::uint64_t needed = fixed + turn + shown + answer_tokens;
+    if (needed <= budget_) return needed;
+    const auto number = [](std::uint64_t value) { return std::to_string(value); };
+    throw NoRoom(
+        "the budget of " + number(budget_) + " tokens is too small for a request of about " +
+        number(needed) + ": " + number(fixed) + " for the instructions and tools, " + number(turn) +
+        " for the prompt and what followed, " + number(shown) + " for the facts, " +
+        number(answer_tokens) +
+        " for the answer (max_tokens); shorten the longest of them, or raise \"budget\" up "
+        "to the server's context");
 }
 
-std::vector<Message> Conversation::messages(const std::string& rules, const std::string& last,
+std::string Conversation::summary_text() const {
+    if (summary_.empty()) return {};
+    std::string text = "What happened before, in short:\n";
+    for (const std::string& line : summary_) text += line + "\n";
+    return text + "\n";
+}
+
+std::vector<Message> Conversation::messages(const std::string& rules, const Ending& last,
                                             std::uint64_t answer_tokens) {
-    std::string ending;
+    const std::uint64_t needed = needed_tokens(rules, last.facts, answer_tokens);
+    std::string summary;
+    std::string state;
     while (true) {
-        const std::uint64_t fixed = fixed_tokens(rules) + answer_tokens;
-        const std::uint64_t left = budget_ - std::min(budget_, fixed);
-        ending = cut_to(last, bytes_of(std::min(budget_ / kLastShare, left)));
-        room_ = left - std::min(left, tokens_of(ending.size()));
+        left_out_.clear();
+        std::uint64_t left = budget_ - needed;
+        summary = summary_text();
+        if (tokens_of(summary.size()) > left) {
+            summary.clear();
+            left_out_ = "the summary of earlier turns";
+        }
+        if (!summary.empty()) left -= tokens_of(summary.size());
+        state = cut_to(last.state, bytes_of(std::min(budget_ / kStateShare, left)));
+        if (state.size() < last.state.size()) {
+            left_out_ += left_out_.empty() ? "" : " and ";
+            left_out_ += state.empty()
+                             ? "the state"
+                             : "the rest of the state after " + std::to_string(state.size()) +
+                                   " of its " + std::to_string(last.state.size()) + " bytes";
+        }
+        room_ = left - std::min(left, tokens_of(state.size()));
         if (turns_.empty() || turn_tokens() <= room_) break;
         drop_old_turns();
     }
@@ -223,12 +256,9 @@ std::vector<Message> Conversation::messages(const std::string& rules, const std:
         all.insert(all.end(), turn.messages.begin(), turn.messages.end());
     }
     all.insert(all.end(), current_.begin(), current_.end());
-    if (!summary_.empty()) {
-        // With the player's words, so not among the rules.
-        std::string text = "What happened before, in short:\n";
-        for (const std::string& line : summary_) text += line + "\n";
-        all[1].content.insert(0, text + "\n");
-    }
+    // With the player's words, so not among the rules.
+    all[1].content.insert(0, summary);
+    const std::string ending = last.facts + state;
     if (!ending.empty()) all.back().content += "\n\n" + ending;
     return all;
 }

@@ -12,6 +12,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,18 @@ struct Notes {
     std::optional<SeenTurn> left;
 };
 
+// What the last message ends with, which is not kept.
+struct Ending {
+    std::string facts;  // of the state, which are always shown
+    std::string state;
+};
+
+// The budget has no room for what each request needs. what() says what to do.
+class NoRoom : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 class Conversation {
 public:
     // `budget`: tokens of a request and its answer.
@@ -55,10 +68,13 @@ public:
     std::size_t size() const { return current_.size(); }
     void keep(std::size_t size) { current_.resize(size); }
 
-    // `rules`: the fixed beginning. `last`: what the last message ends with, which is not kept.
-    // `answer_tokens`: left for the answer.
-    std::vector<Message> messages(const std::string& rules, const std::string& last,
+    // `rules`: the fixed beginning. `answer_tokens`: left for the answer. Rules, current turn, facts
+    // and answer are always there, or it throws NoRoom; then the budget is for the summary, the state
+    // and the turns, in this order.
+    std::vector<Message> messages(const std::string& rules, const Ending& last,
                                   std::uint64_t answer_tokens);
+    // What the last messages() had no room for, turns aside; empty: nothing.
+    const std::string& left_out() const { return left_out_; }
     Notes notes() const;
 
     // After a turn: half of the turns will leave soon, so the model should sum them up.
@@ -83,7 +99,9 @@ private:
     std::uint64_t tokens_of(std::size_t bytes) const;
     std::size_t bytes_of(std::uint64_t tokens) const;
     std::uint64_t turn_tokens() const;
-    std::uint64_t fixed_tokens(std::string_view rules) const;
+    std::uint64_t needed_tokens(std::string_view rules, std::string_view facts,
+                                std::uint64_t answer_tokens) const;
+    std::string summary_text() const;
     void drop_old_turns();
     void cut(std::deque<std::string>& summary) const;
 
@@ -97,6 +115,7 @@ private:
     std::string prompt_;            // of the current turn
     std::vector<Message> current_;
     std::uint64_t room_ = 0;  // tokens for the turns in the last request
+    std::string left_out_;    // of the last request
     double bytes_per_token_ = 3.5;
 };
 

@@ -136,9 +136,10 @@ private:
         stamp_ = question.stamp();
         refusal_.clear();
         timeouts_ = 0;
+        retries_ = 0;
         last_in_turn_.clear();
         const auto time = question.reply().timeout();
-        if (time && *time < kLeastTime && !std::exchange(has_warned_, true)) {
+        if (time && *time < kLeastTime && !std::exchange(has_warned_of_time_, true)) {
             host_.log(plugin::Level::Warning,
                       "the model has " + std::to_string(time->count()) +
                           " ms for a reply; most need more: write [times] narrator_ms = 120000 in "
@@ -194,6 +195,9 @@ private:
         if (server_ && (server_->is_finding_format() || server_->is_counting_tokens())) return;
         try {
             ask();
+        } catch (const NoRoom& error) {
+            refusal_ = error.what();
+            fail(refusal_);
         } catch (const narratoria::Error& error) {
             fail(error.what());
         }
@@ -215,6 +219,15 @@ private:
                 ask_if_ready();
             })) {
             return;
+        }
+        if (!conversation_->left_out().empty() && !std::exchange(has_warned_of_budget_, true)) {
+            host_.log(
+                plugin::Level::Warning,
+                "the budget of " + std::to_string(settings_.budget) +
+                    " tokens has no room for all that the model should see; left out is " +
+                    conversation_->left_out() +
+                    ". Raise \"budget\" up to the server's context, shorten the instructions, "
+                    "or name in \"facts\" what the model must not miss");
         }
         reader_ = NarrativeReader();
         key_.continuation = question.continuation();
@@ -385,7 +398,11 @@ private:
     void ask_for_summary() {
         ChatRequest request;
         request.max_tokens = std::min(settings_.max_tokens, kMostSummaryTokens);
-        request.messages = conversation_->summary_request(rules_, request.max_tokens);
+        try {
+            request.messages = conversation_->summary_request(rules_, request.max_tokens);
+        } catch (const NoRoom& error) {
+            return no_summary(error.what());
+        }
         request.format = Format::None;
         summary_ =
             server_->send(std::move(request), kLongestSummary, {{}, [this] { take_summary(); }});
@@ -403,10 +420,12 @@ private:
         if (fault.empty() && answer.narrative.size() < kLeastSummary) {
             fault = "the model wrote \"" + answer.narrative + "\"";
         }
-        if (!fault.empty()) {
-            return host_.log(plugin::Level::Info, "the story was not summed up: " + fault);
-        }
+        if (!fault.empty()) return no_summary(fault);
         conversation_->sum_up(answer.narrative);
+    }
+
+    void no_summary(const std::string& why) {
+        host_.log(plugin::Level::Info, "the story was not summed up: " + why);
     }
 
     // ---- ending
@@ -440,7 +459,8 @@ private:
     std::string stamp_;          // of the current prompt
     std::size_t good_size_ = 0;  // messages of the turn before answers that cannot be used
     std::string last_in_turn_;   // the last answer of the turn, without its choices
-    bool has_warned_ = false;
+    bool has_warned_of_time_ = false;
+    bool has_warned_of_budget_ = false;
     std::random_device random_;
 
     std::optional<Exchanges> replay_;

@@ -130,8 +130,9 @@ Notes Question::notes() const {
     return notes;
 }
 
-std::string Question::state(const std::vector<std::string>& facts) const {
-    std::string all;
+Ending Question::state(const std::vector<std::string>& facts) const {
+    Ending ending;
+    std::string& all = ending.facts;
     const Json* const state = member(&request_, "state");
     for (const std::string& fact : facts) {
         const Json* const value = rapidjson::Pointer(fact.data(), fact.size()).Get(*state);
@@ -140,8 +141,8 @@ std::string Question::state(const std::vector<std::string>& facts) const {
     }
     if (!all.empty()) all = "Most important:\n" + all;
     const std::string_view text = text_member(&request_, "stateForPrompt");
-    if (!text.empty()) all += "The state:\n" + std::string(text);
-    return all;
+    if (!text.empty()) ending.state = "The state:\n" + std::string(text);
+    return ending;
 }
 
 std::vector<ToolDescription> Question::tools() const {

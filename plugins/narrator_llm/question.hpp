@@ -38,8 +38,8 @@ public:
     std::string results() const;
     // What was noted with the last plan before this prompt.
     Notes notes() const;
-    // The state as text, these parts of it first; empty if there is none.
-    std::string state(const std::vector<std::string>& facts) const;
+    // The state as text, and these parts of it; empty if there is none.
+    Ending state(const std::vector<std::string>& facts) const;
     // The tools that the answer may name, by name. They refer to this question.
     std::vector<ToolDescription> tools() const;
 

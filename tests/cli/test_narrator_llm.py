@@ -138,7 +138,7 @@ def test_model_that_repeats_its_answer_is_ended(play):
 @pytest.mark.parametrize("prompt", ['I say "no\\" {twice}', "I wave 😀 \u2028 \x01 \x7f", "x" * 100_000],
                          ids=["quotes", "control", "long"])
 def test_prompt_may_be_any_text(play, prompt):
-    ran = play([says(GOOD)], prompt).exits(0)
+    ran = play([says(GOOD)], prompt, settings=("budget = 40000",)).exits(0)
     assert ran.requests[0].messages[-1]["content"].startswith(prompt)
 
 

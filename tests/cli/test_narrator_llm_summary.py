@@ -7,7 +7,7 @@ import pytest
 
 from chat_server import DEADLINE, ChatServer, Peer, begins, error, says, whole
 from harness import PROMPT_SIGN, environment
-from model_stories import GOOD, TOLD, play, story  # noqa: F401
+from model_stories import GOOD, TOLD, play, shown, story  # noqa: F401
 
 SUMMARY = "You opened the door of the old mill, met nobody, and went down a dark stair. You promised to wait."
 SMALL = ("budget = 1100", "max_tokens = 200", 'format = "json_schema"')
@@ -135,14 +135,14 @@ def test_reply_that_sums_nothing_up_changes_nothing(game, reply):
 
 def test_tokens_of_a_summary_are_reported_with_the_next_answer(command, story):
     taken = {"prompt_tokens": 700, "completion_tokens": 60}
-    with ChatServer(narrates(says(SUMMARY, usage=taken), usage={**taken, "prompt_tokens": 500})) as server:
+    with ChatServer(narrates(says(SUMMARY, usage=taken), usage={**taken, "prompt_tokens": 400})) as server:
         folder = story(server.url, *SMALL)
         playing = Game(command, server, "--no-store", "--verbose", "--story", folder)
         request = playing.play_until_summary()
         until(lambda: request.sent)
         until(lambda: SUMMARY in playing.shown())
         playing.quit()
-    assert b"took 500 tokens" in playing.terminal.seen and b"took 1200 tokens" in playing.terminal.seen
+    assert b"took 400 tokens" in playing.terminal.seen and b"took 1100 tokens" in playing.terminal.seen
 
 
 # ---------------------------------------------------------------- facts
@@ -157,6 +157,19 @@ def test_facts_are_shown_however_long_the_state_is(play):
     assert 'Most important:\n- a000: "xxxxx' in text
     assert '…\n- player/name: "Ada"\n- quest: "the mill"\nThe state:\n' in text
     assert "(the rest is left out)" in text
+
+
+def test_what_the_budget_has_no_room_for_is_said_once(play):
+    ran = play([says(GOOD)], "go", "on", settings=(STATE,)).exits(0)
+    assert shown(ran).count("left out is the rest of the state after") == 1, ran
+    assert "the budget of" not in play([says(GOOD)]).exits(0).out
+
+
+@pytest.mark.parametrize("prompt, settings", [("word " * 6000, ()), ("go", ("budget = 300", "max_tokens = 100"))])
+def test_prompt_that_does_not_fit_with_the_rules_and_facts_is_refused(play, prompt, settings):
+    ran = play([says(GOOD)], prompt, settings=('facts = ["/player/name"]', *settings, STATE)).exits(1)
+    assert ran.requests == []
+    assert "tokens is too small for a request" in shown(ran) and 'raise "budget"' in shown(ran), ran
 
 
 @pytest.mark.parametrize("facts", ['"/player"', '["player"]', "[7]", '[""]'])

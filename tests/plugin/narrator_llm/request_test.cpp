@@ -90,7 +90,7 @@ protected:
     std::string show() {
         std::string all;
         bytes = 0;
-        for (const Message& each : conversation.messages("The rules.", state, 200)) {
+        for (const Message& each : conversation.messages("The rules.", {"", state}, 200)) {
             all += std::string(each.role) + ": " + each.content + "\n";
             bytes += each.content.size();
         }
@@ -99,7 +99,7 @@ protected:
 
     static std::string text_of(Conversation& conversation) {
         std::string all;
-        for (const Message& each : conversation.messages("The rules.", "", 200)) {
+        for (const Message& each : conversation.messages("The rules.", {}, 200)) {
             all += each.content + "\n";
         }
         return all;
@@ -283,7 +283,7 @@ TEST_F(ConversationTest, LongStateLeavesRoomForTheAnswer) {
     Conversation small{1600};
     small.begin_turn(before, {}, "look");
     size_t size = 0;
-    for (const Message& each : small.messages("The rules.", std::string(30'000, 's'), 800)) {
+    for (const Message& each : small.messages("The rules.", {"", std::string(30'000, 's')}, 800)) {
         size += each.content.size();
     }
     EXPECT_LE(static_cast<double>(size) / 3.5 + 800, 1600);
@@ -300,7 +300,7 @@ TEST_F(ConversationTest, SummaryIsNotWorthItWhereTheStateLeavesLittleRoom) {
     Conversation small{1600};
     for (int i = 0; i < 12; ++i) {
         small.begin_turn(before, {}, "I wait");
-        small.messages("The rules.", std::string(1'400, 's'), 800);
+        small.messages("The rules.", {"", std::string(1'400, 's')}, 800);
         small.answer(std::string(60, 'w'));
         before.push_back({"I wait", std::to_string(i)});
         EXPECT_FALSE(small.needs_summary()) << i;
@@ -325,6 +325,41 @@ TEST_F(ConversationTest, CountsAsTheServerDoes) {
     for (int i = 0; i < 300; ++i) {
         play("step " + std::to_string(i), "Wall " + std::to_string(i));
         EXPECT_LE(bytes + 200, 2000u);
+    }
+}
+
+TEST_F(ConversationTest, FactsAreShownWhateverIsLong) {
+    const std::string facts = "- name: Ada\n";
+    for (const size_t prompt : {10u, 3'000u, 6'000u, 6'200u}) {
+        conversation.begin_turn(before, notes, std::string(prompt, 'p'));
+        const auto all = conversation.messages("The rules.", {facts, std::string(9'000, 's')}, 200);
+        size_t size = 0;
+        for (const Message& each : all) size += each.content.size();
+        EXPECT_THAT(all.back().content, HasSubstr(facts)) << prompt;
+        EXPECT_LE(static_cast<double>(size) / 3.5 + 200, 2000) << prompt;
+    }
+}
+
+TEST_F(ConversationTest, SaysWhatItLeavesOut) {
+    conversation.begin_turn(before, notes, "look");
+    conversation.messages("The rules.", {"", "gold: 5"}, 200);
+    EXPECT_EQ(conversation.left_out(), "");
+    conversation.messages("The rules.", {"", std::string(9'000, 's')}, 200);
+    EXPECT_THAT(conversation.left_out(),
+                ContainsRegex("rest of the state after 3[0-9]+ of its 9000"));
+    conversation.messages(std::string(6'230, 'r'), {"", std::string(9'000, 's')}, 200);
+    EXPECT_EQ(conversation.left_out(), "the state");
+}
+
+TEST_F(ConversationTest, RefusesWhatCannotFit) {
+    conversation.begin_turn(before, notes, std::string(7'000, 'p'));
+    try {
+        conversation.messages("The rules.", {"- name: Ada\n", ""}, 200);
+        FAIL();
+    } catch (const NoRoom& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the budget of 2000 tokens is too small"));
+        EXPECT_THAT(error.what(), HasSubstr("2007 for the prompt"));
+        EXPECT_THAT(error.what(), HasSubstr("raise \"budget\""));
     }
 }
 
