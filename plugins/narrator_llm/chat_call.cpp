@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <utility>
 
 namespace narratoria::llm {
@@ -33,11 +34,11 @@ std::optional<milliseconds> retry_after(const plugin::HttpResponse& response) {
         if (!in_lower_case(header).starts_with(kName)) continue;
         std::string_view value = header.substr(kName.size());
         value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
-        unsigned seconds = 0;
-        if (std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc() &&
-            seconds <= 3600) {
-            return std::chrono::seconds(seconds);
-        }
+        std::uint32_t seconds = 0;
+        const std::errc fault =
+            std::from_chars(value.data(), value.data() + value.size(), seconds).ec;
+        if (fault == std::errc()) return std::chrono::seconds(seconds);
+        if (fault == std::errc::result_out_of_range) return std::chrono::seconds(UINT32_MAX);
     }
     return std::nullopt;
 }

@@ -38,6 +38,7 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause{500};
 constexpr int kMaxRetries = 3;
+constexpr milliseconds kLongestPause{3'600'000};
 // What takes as long to fail is not tried again.
 constexpr milliseconds kLongFault{5'000};
 constexpr int kMaxTimeouts = 2;
@@ -114,7 +115,8 @@ public:
         }
         if (!question.is_first()) go_on(question);
         question_.emplace(std::move(question));
-        retries_ = 0;
+        is_reconnected_ = false;
+        busy_.clear();
         generated_at_ = steady_clock::now();
         is_asked_ = false;
         ask_if_ready();
@@ -124,7 +126,9 @@ public:
         if (!question_ || question_->reply().token() != token) return;
         drop_question();
         // A model that was too slow twice would be so again, and the player has waited long enough.
-        if (is_asked_ && ++timeouts_ == kMaxTimeouts) {
+        if (!busy_.empty()) {
+            refusal_ = busy_ + "; there was no time left to ask again";
+        } else if (is_asked_ && ++timeouts_ == kMaxTimeouts) {
             refusal_ = "the model has not answered in time";
         }
     }
@@ -283,19 +287,28 @@ private:
         std::string why = call_->fault();
         const std::uint32_t status = call_->status();
         // A kept connection may just have been closed.
-        const bool is_lost = status == 0 && retries_ == 0;
+        const bool is_lost = status == 0 && !is_reconnected_;
         const milliseconds pause =
             is_lost ? milliseconds(0) : call_->pause().value_or(kFirstPause * (1 << retries_));
         const auto time = question_->reply().timeout();
         const auto spent = steady_clock::now() - generated_at_;
         const bool was_quick = status != 0 || call_->time() < kLongFault;
-        const bool has_time = was_quick && (!time || spent + pause < *time);
-        if (call_->may_retry() && retries_ < kMaxRetries && has_time) {
-            ++retries_;
+        const bool has_time =
+            was_quick && pause <= kLongestPause && (!time || spent + pause < *time);
+        if (call_->may_retry() && (is_lost || retries_ < kMaxRetries) && has_time) {
+            if (is_lost) {
+                is_reconnected_ = true;
+            } else {
+                ++retries_;
+                busy_ = why;
+            }
             host_.log(is_lost ? plugin::Level::Debug : plugin::Level::Info,
                       why.substr(0, why.find(". ")) + "; asking again in " +
                           std::to_string(pause.count()) + " ms");
-            retry_ = plugin::Timer(host_, pause, [this] { ask_if_ready(); });
+            retry_ = plugin::Timer(host_, pause, [this] {
+                busy_.clear();
+                ask_if_ready();
+            });
             return;
         }
         if (status == 401 || status == 403) {
@@ -476,7 +489,9 @@ private:
     NarrativeReader reader_;
     bool is_asked_ = false;  // the question was sent to the server
     plugin::Timer retry_;
-    int retries_ = 0;                        // of the request
+    bool is_reconnected_ = false;            // for the request
+    std::string busy_;                       // why the server is asked again after a pause
+    int retries_ = 0;                        // of the prompt
     int timeouts_ = 0;                       // of the prompt
     steady_clock::time_point generated_at_;  // the call of generate
 

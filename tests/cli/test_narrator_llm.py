@@ -517,10 +517,12 @@ def test_retry_after_may_be_anything(play, value):
     assert TOLD in ran.out or FALLBACK in ran.out, ran
 
 
-def test_waiting_beyond_the_time_of_a_reply_ends_at_once(play):
-    with ChatServer(whole(error("slowly"), "429 Too Many", "Retry-After: 3600")) as server:
+@pytest.mark.parametrize("seconds, limit", [("3600", 120000), ("86400", 120000), ("99999", 120000), ("9" * 30, 120000),
+                                            ("86400", 0)])
+def test_waiting_beyond_the_time_of_a_reply_or_an_hour_ends_at_once(play, seconds, limit):
+    with ChatServer(whole(error("slowly"), "429 Too Many", f"Retry-After: {seconds}")) as server:
         begin = time.monotonic()
-        ran = play(server, times="narrator_ms = 120000")
+        ran = play(server, times=f"narrator_ms = {limit}")
     assert ran.status == 1 and FALLBACK in ran.out and "slowly" in shown(ran), ran
     assert time.monotonic() - begin < 120 and len(server.requests) == 1
 
@@ -535,6 +537,22 @@ def test_busy_server_is_asked_four_times_for_a_prompt(play):
     ran = play([whole(error("try later"), "503 Busy")])
     assert ran.status == 1 and FALLBACK in ran.out and "try later" in shown(ran), ran
     assert len(ran.requests) == 4
+
+
+def test_busy_server_is_named_and_not_asked_more_often_if_the_time_is_over_while_it_is_waited_for(play):
+    ran = play([whole(error("slowly"), "429 Too Many", "Retry-After: 1")],
+               times="narrator_ms = 20000\nnarrator_first_ms = 1500")
+    assert ran.status == 1 and FALLBACK in ran.out, ran
+    assert "429" in shown(ran) and "no time left" in shown(ran), ran
+    assert len(ran.requests) == 2
+
+
+def test_retries_are_counted_for_the_prompt(play):
+    faulty = says({"narrative": 7})
+    busy = whole(error("try later"), "503 Busy", "Retry-After: 0")
+    ran = play([busy, busy, faulty, busy, busy])
+    assert ran.status == 1 and FALLBACK in ran.out and "try later" in shown(ran), ran
+    assert len(ran.requests) == 5
 
 
 REFUSALS = {
