@@ -471,6 +471,12 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     if (current_turn) at = *current_turn;
     for (; at; at = parents.at(*at)) path.insert(*at);
     if (turn) require_turn(session, *turn);
+    if (!turn && !current_turn) {
+        throw TurnError(
+            "TURN_REQUIRED",
+            "the session is at its beginning, so all its turns would be removed; name a "
+            "turn, which is removed with those that follow it");
+    }
     if (turn && path.contains(*turn)) {
         throw TurnError("TURN_CURRENT",
                         "the session is at the end of turn " + std::to_string(*turn) +

@@ -169,8 +169,8 @@ public:
     void go_to(int64_t session, std::optional<TurnId> turn);
 
     // Removes turns: `turn` and its descendants, or without `turn` all that are not on the path to
-    // the current turn. Returns their number. Throws TurnError if the current turn would be
-    // removed.
+    // the current turn. Returns their number. Throws TurnError if the current turn would be removed,
+    // or all turns would be because there is no current one.
     int64_t prune(int64_t session, std::optional<TurnId> turn);
     // Returns the space of removed turns to the file system. Throws if the store is in use.
     void shrink() { connection_->run("VACUUM;"); }

@@ -103,6 +103,19 @@ def test_beginning_of_session_can_be_passed_back(path):
     assert narratoria.Store(path).current("s") is None
 
 
+def test_prune_at_the_beginning_requires_a_turn(path):
+    with opened(path) as session:
+        for prompt in "abc":
+            session.play(prompt)
+        session.undo(3)
+    store = narratoria.Store(path)
+    with pytest.raises(narratoria.InvalidArgumentError, match="at its beginning.*name a turn") as refused:
+        store.prune("s")
+    assert refused.value.code == "TURN_REQUIRED"
+    assert [turn.id for turn in store.turns("s")] == [1, 2, 3]
+    assert store.prune("s", 2) == 2
+
+
 def test_go_to_in_tool_says_when_to_call_it(path):
     with opened(path) as session:
         refused = []

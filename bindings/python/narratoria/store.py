@@ -279,14 +279,15 @@ class Store:
         Args:
             session: its id.
             turn: remove this turn and its descendants; default: all turns that do not lead to the
-                session's current turn.
+                session's current turn. Required if the session is at its beginning.
 
         Returns:
             The number of removed turns.
 
         Raises:
             NotFoundError: there is no such session, or no such turn.
-            InvalidArgumentError: the session's current turn is one of them.
+            InvalidArgumentError: the session's current turn is one of them (``TURN_CURRENT``), or
+                the session is at its beginning and no turn is given (``TURN_REQUIRED``).
             BusyError: the session is being played.
 
         >>> import narratoria, tempfile

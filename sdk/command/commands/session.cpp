@@ -149,14 +149,6 @@ int prune(const Options& options) {
     require_standard_output("the number of turns");
     const std::optional<std::uint64_t> turn = turn_in(options);
     if (turn == 0u) throw Refused("turn 0 is the beginning of the session and cannot be removed");
-    if (!turn) {
-        const Text text = read_store([&] { return Store(options.store).turns(options.session); });
-        if (story::TurnTree(text).current() == 0) {
-            throw Refused(
-                "the session is at its beginning, so all its turns would be removed; name a turn, "
-                "which is removed with those that follow it");
-        }
-    }
     try {
         const std::uint64_t removed =
             Store(options.store).prune(options.session, turn.value_or(NAR_TURN_CURRENT));
