@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 from conftest import SOURCE, child_environment
+
+import narratoria
 
 PAGES = ["README.md", "docs/python-tutorial.md", "docs/python.md", "bindings/python/README.md"]
 
@@ -46,3 +51,16 @@ def test_snippets_of_page_run(page: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
+
+
+async def test_host_of_the_page_ends_with_the_reason_if_the_port_is_taken(torch: str) -> None:
+    (snippet,) = re.findall(
+        r"```python\n(.*?)```", (SOURCE / "docs/page.md").read_text(), re.DOTALL
+    )
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = taken.getsockname()[1]
+        script = snippet.replace("8080", str(port)).replace("stories/torch", torch)
+        scope = {"asyncio": asyncio, "narratoria": narratoria}
+        exec("async def host():\n" + textwrap.indent(script, "    "), scope)
+        with pytest.raises(RuntimeError, match=f"port {port} .* is in use|libmicrohttpd|no such"):
+            await scope["host"]()  # type: ignore[operator]

@@ -109,7 +109,9 @@ def test_prune_at_the_beginning_requires_a_turn(path):
             session.play(prompt)
         session.undo(3)
     store = narratoria.Store(path)
-    with pytest.raises(narratoria.InvalidArgumentError, match="at its beginning.*name a turn") as refused:
+    with pytest.raises(
+        narratoria.InvalidArgumentError, match="at its beginning.*name a turn"
+    ) as refused:
         store.prune("s")
     assert refused.value.code == "TURN_REQUIRED"
     assert [turn.id for turn in store.turns("s")] == [1, 2, 3]
