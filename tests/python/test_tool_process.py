@@ -209,6 +209,20 @@ def test_sys_exit_ends_invocation(start):
     assert ran.done == {"ok": True} and ran.status == 3
 
 
+@pytest.mark.parametrize("end", ["sys.exit(0)", "sys.exit(3)", "1 / 0", "return 'child'"])
+def test_only_the_process_that_called_run_ends_the_invocation(start, end):
+    ran = start(f"""
+import os, sys
+def f(request):
+    child = os.fork()
+    if child == 0:
+        {end}
+    os.waitpid(child, 0)
+    return "parent"
+run(f)""")
+    assert ran.done == {"ok": True, "result": "parent"} and ran.types == ["done"]
+
+
 def test_async_function_is_awaited(start):
     ran = start("""
 import asyncio

@@ -643,7 +643,8 @@ def run(function: Callable[[Request], typing.Any]) -> None:
     The return value becomes `done.result`; None omits it. An `async def` function is awaited. If
     the function called `done` itself, no second one is emitted; if it reported an `error`, the
     attempt ends with `ok: false`. An exception becomes an `error` event and `done` with `ok:
-    false`, with the traceback on standard error.
+    false`, with the traceback on standard error. A process that the function has forked emits no
+    `done`: there, `run` returns or raises what the function did.
 
     From here on standard output is reserved for events: output of `print`, a library or a child
     process goes to standard error instead of violating the protocol. Standard input has been read
@@ -682,6 +683,7 @@ def run(function: Callable[[Request], typing.Any]) -> None:
 
 
 def _call(function: Callable[[Request], typing.Any]) -> None:
+    process = os.getpid()
     try:
         returned = function(read_request())
         if hasattr(returned, "__await__"):
@@ -691,22 +693,35 @@ def _call(function: Callable[[Request], typing.Any]) -> None:
                 return await awaitable
 
             returned = asyncio.run(awaited(returned))
-        if not _output.done:
-            done(not _output.had_error, result=returned)
-        elif returned is not None:
-            _print_warning("the tool's return value is ignored: the tool had already called done")
+        if os.getpid() == process:
+            _end(returned)
     except OutputLost:
         raise
-    except ToolError as fault:
-        _fail(fault.code, fault.message, fault.details, fault.retry)
-    except SystemExit as fault:
-        if _output.done:
+    except (Exception, SystemExit) as fault:
+        # The end is not for a process that the function has forked to tell.
+        if os.getpid() != process:
             raise
+        _end_failed(fault)
+
+
+def _end(returned: typing.Any) -> None:
+    if not _output.done:
+        done(not _output.had_error, result=returned)
+    elif returned is not None:
+        _print_warning("the tool's return value is ignored: the tool had already called done")
+
+
+def _end_failed(fault: BaseException) -> None:
+    if isinstance(fault, ToolError):
+        _fail(fault.code, fault.message, fault.details, fault.retry)
+    elif isinstance(fault, SystemExit):
+        if _output.done:
+            raise fault
         if fault.code in (None, 0):
             done(not _output.had_error)
         else:
             _fail("TOOL_EXCEPTION", f"the tool called sys.exit({fault.code!r})")
-    except Exception as fault:
+    else:
         sys.__excepthook__(type(fault), fault, fault.__traceback__)
         kind = type(fault).__qualname__
         text = str(fault)
