@@ -223,7 +223,8 @@ class Session(Registry):
     """A session with coroutines. It belongs to the event loop in which it was entered, and to the
     loop's thread; other threads may only call ``cancel``.
 
-    The arguments are those of :class:`narratoria.Session`. Calls run one after the other.
+    The arguments are those of :class:`narratoria.Session`. Only ``play``, ``again``, ``resume``,
+    ``execute``, ``call``, ``run_script`` and ``aclose`` are coroutines. They run one after the other.
     Cancelling a task that awaits ``play`` or ``execute`` cancels that turn, or drops it if it is
     waiting.
 
