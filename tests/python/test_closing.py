@@ -144,11 +144,24 @@ class TestInterrupts:
             session.execute(plan_of("chatty"))
         assert len(got) == 1
 
-    def test_sys_exit_in_thread_tool_is_raised_by_execute(self, session: Any) -> None:
+    def test_sys_exit_in_thread_tool_fails_the_tool(self, session: Any) -> None:
         @session.tool
         def leave() -> None:
             sys.exit(7)
 
+        with pytest.raises(narratoria.PlanFailedError, match=r"sys\.exit\(7\)") as raised:
+            session.call("leave")
+        assert raised.value.code == "TOOL_EXCEPTION"
+
+    @pytest.mark.parametrize("is_async", [False, True])
+    def test_sys_exit_on_the_sessions_thread_is_raised(self, session: Any, is_async: bool) -> None:
+        def leave() -> None:
+            sys.exit(7)
+
+        async def leave_later() -> None:
+            sys.exit(7)
+
+        session.tool(leave_later if is_async else leave, name="leave", thread=False)
         with pytest.raises(SystemExit) as raised:
             session.execute(plan_of("leave"))
         assert raised.value.code == 7

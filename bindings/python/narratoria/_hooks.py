@@ -131,6 +131,8 @@ def describe_exception(
 
 def _message_of(exception: BaseException) -> str:
     """Returns the exception's own message. A KeyError's is only the key, so its name is added."""
+    if isinstance(exception, SystemExit):
+        return _clean(f"the tool called sys.exit({exception.code!r})")
     try:
         message = "" if isinstance(exception, KeyError) else _clean(str(exception))
     except Exception:

@@ -263,7 +263,7 @@ class ToolFunctions(SessionBase):
             try:
                 self._run_here(call, about.is_generator, invocation, spawn)
             except BaseException as exception:
-                # For example SystemExit: raise it from the call that drives the session.
+                # Raise it from the call that drives the session.
                 invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
                 if exception is calls.raised:
                     return
@@ -295,7 +295,13 @@ class ToolFunctions(SessionBase):
             else:
                 end_failed(invocation, exception, self._causes)
             return
-        except BaseException:
+        except BaseException as exception:
+            from narratoria._threads import in_tool_thread
+
+            if isinstance(exception, SystemExit) and in_tool_thread():
+                end_failed(invocation, exception, self._causes)
+                return
+            # On the session's own thread, a signal handler may have raised SystemExit.
             invocation.end("", "TOOL_EXCEPTION", "the function was interrupted")
             raise
         invocation.end(lines)
@@ -322,7 +328,7 @@ class ToolFunctions(SessionBase):
                 if not invocation.is_cancelled and not self._core.is_closed:
                     end_failed(invocation, exception, self._causes)
             except (KeyboardInterrupt, SystemExit):
-                # Leaves the loop, and is raised by the call that runs the loop.
+                # A signal handler may have raised it. It leaves the loop, and is raised by the call that runs the loop.
                 raise
             except BaseException as exception:
                 if (
