@@ -250,6 +250,7 @@ def test_result_that_is_not_json_is_explained(project, code, type_, text):
     ("class Odd(Exception):\n    def __str__(self): raise RuntimeError\nraise Odd", "Odd",
      "has no message: str() raised RuntimeError"),
     ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd", "Odd", "has no message"),
+    ("{}['name']", "KeyError", "KeyError: 'name'"),
     ("raise ValueError('\\ud800')", "ValueError", "\\ud800"),
     ("raise ValueError('x' * 10**7)", "ValueError", "characters …"),
 ])

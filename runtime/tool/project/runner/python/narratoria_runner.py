@@ -319,6 +319,8 @@ def explain(error, guards):
     else:
         try:
             message = str(error) or name
+            if isinstance(error, KeyError):  # its text is the key alone
+                message = "%s: %s" % (name, message)
         except BaseException as broken:
             message = "the error has no message: str() raised %s" % type(broken).__name__
     return failure(name, message, details=details)
