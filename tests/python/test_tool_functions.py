@@ -315,8 +315,13 @@ class TestTools:
         with pytest.warns(narratoria.NarratoriaWarning, match="a log event was dropped") as warned:
             kept[0].log("late")
         assert warned[0].filename == __file__
-        with pytest.warns(narratoria.NarratoriaWarning, match="a state_patch event was dropped"):
-            kept[0].patch({"late": True})
+        for change in (
+            lambda: kept[0].patch({"late": True}),
+            lambda: kept[0].state.patch({"late": True}),
+            lambda: kept[0].emit({"type": "state_patch", "patch": {"late": True}}),
+        ):
+            with pytest.raises(narratoria.GoneError, match="the tool has ended"):
+                change()
         assert session.state.to_dict() == {}
 
     @pytest.mark.parametrize("kind", ["thread", "inline", "async"])

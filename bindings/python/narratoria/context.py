@@ -12,7 +12,7 @@ from warnings import warn
 import narratoria
 from narratoria._checks import path_text
 from narratoria._lazy import _core, typing
-from narratoria.errors import NarratoriaWarning
+from narratoria.errors import GoneError, NarratoriaWarning
 
 __all__ = ["Context"]
 
@@ -78,12 +78,13 @@ class Context:
     def emit(self, event: Mapping[str, typing.Any]) -> None:
         """Emits an event unchanged, with ``version`` added. The methods below are shorter. An event
         after the end of the tool is dropped, with a :class:`narratoria.NarratoriaWarning` unless
-        the tool was cancelled.
+        the tool was cancelled. A change of the state is not dropped silently.
 
         Raises:
             ValueError, TypeError: it is not JSON.
             BusyError: 16 MiB of this tool's events are unread. In an async function, await
                 something and retry. A function in its own thread waits instead.
+            GoneError: it is a ``state_patch``, and the tool has ended or was cancelled.
 
         >>> import narratoria
         >>> with narratoria.Session() as session:
@@ -104,7 +105,13 @@ class Context:
         line = event if "version" in event else {"version": "0", **event}
         from narratoria._invocations import emit_blocking
 
-        if emit_blocking(self._invocation, dict(line)) or self.is_cancelled:
+        if emit_blocking(self._invocation, dict(line)):
+            return
+        if event.get("type") == "state_patch":
+            raise GoneError(
+                "the tool has ended and can no longer change the state", code="TOOL_ENDED"
+            )
+        if self.is_cancelled:
             return
 
         # stacklevel: the caller of the public method.
@@ -154,6 +161,10 @@ class Context:
 
     def patch(self, patch: Mapping[str, typing.Any]) -> None:
         """Merges into the state: objects recursively, lists replaced, None removes (RFC 7396).
+
+        Raises:
+            ValueError, TypeError: it is not JSON.
+            GoneError: the tool has ended, or was cancelled.
 
         >>> def douse(context: Context) -> None:
         ...     context.patch({"torch": {"lit": False, "hours": None}})
