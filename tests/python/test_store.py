@@ -118,6 +118,15 @@ def test_prune_at_the_beginning_requires_a_turn(path):
     assert store.prune("s", 2) == 2
 
 
+def test_text_of_many_turns_shows_the_last_ones(path):
+    with opened(path) as session:
+        for number in range(12):
+            session.play(f"go {number}")
+        shown = repr(session.turns)
+    assert shown.startswith("[… 2 more, <StoredTurn 3 'go 2' completed>, ")
+    assert shown.endswith("<StoredTurn 12 'go 11' completed>]")
+
+
 def test_go_to_in_tool_says_when_to_call_it(path):
     with opened(path) as session:
         refused = []

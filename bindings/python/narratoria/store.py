@@ -127,6 +127,10 @@ class StoredTurn(JsonObject):
         return f"<StoredTurn {self.id} {what} {self.status}{names}>"
 
 
+# As many turns does the text of a list of turns show, the last ones.
+_SHOWN_TURNS = 10
+
+
 class StoredTurns(list[StoredTurn]):
     """The turns of a stored session; parents come before their children. A notebook shows them as a
     tree.
@@ -147,6 +151,12 @@ class StoredTurns(list[StoredTurn]):
     def __init__(self, stored: Mapping[str, typing.Any]) -> None:
         super().__init__(StoredTurn(turn) for turn in stored["turns"])
         self.current = stored["current"]
+
+    def __repr__(self) -> str:
+        if len(self) <= _SHOWN_TURNS:
+            return super().__repr__()
+        last = ", ".join(map(repr, self[-_SHOWN_TURNS:]))
+        return f"[… {len(self) - _SHOWN_TURNS} more, {last}]"
 
     def _repr_html_(self) -> str:
         from narratoria._html import turns_html
