@@ -40,7 +40,7 @@ class TestClosing:
 
         session.add_sink(lambda event: session.cancel(), ["tool_event"])
         session.execute(plan_of("stubborn"))
-        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
+        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s: stubborn;"):
             session.close(timeout=0.1)
         assert began.is_set() and session.is_closed
 
@@ -58,11 +58,42 @@ class TestClosing:
 
         running = asyncio.create_task(session.execute(plan_of("stubborn")))
         await anext(session.events(["attempt_started"]))
-        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s"):
+        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s: stubborn;"):
             await session.aclose()
         is_over = True
         with pytest.raises((narratoria.Error, asyncio.CancelledError)):
             (await running).raise_on_failure()
+
+    @pytest.mark.parametrize("what", ["narrator", "handler"])
+    async def test_close_names_function_that_is_still_running(self, what: str) -> None:
+        session = await narratoria.aio.Session(close_timeout=0.1)
+        began = asyncio.Event()
+        is_over = False
+
+        async def stubborn(given: Any) -> str:
+            while not is_over:
+                began.set()
+                try:
+                    await asyncio.sleep(0.01)
+                except asyncio.CancelledError:
+                    continue
+            return ""
+
+        @session.tool
+        async def ring(context: Context) -> None:
+            context.ui_event("bell")
+
+        if what == "narrator":
+            session.narrator(stubborn)
+        else:
+            session.on_ui_event("bell")(stubborn)
+            session.narrator(lambda request: narratoria.Plan([narratoria.Invocation("ring")]))
+        playing = asyncio.create_task(session.play("x"))
+        await began.wait()
+        with pytest.warns(NarratoriaWarning, match="did not end within 0.1 s: stubborn;"):
+            await session.aclose()
+        is_over = True
+        playing.cancel()
 
     def test_close_names_thread_tool_that_is_still_running(self) -> None:
         leave = threading.Event()

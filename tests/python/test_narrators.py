@@ -324,3 +324,53 @@ class TestLateFailures:
         playing.cancel()
         gc.collect()
         assert "ConnectionError" in caplog.text and not lost
+
+
+class TestReports:
+    @pytest.mark.parametrize(
+        "usage, says",
+        [
+            ({"input_tokens": -5}, "input_tokens must be a whole number from 0"),
+            ({"total_ms": 1.5}, "total_ms must be an int"),
+            ({"model": ""}, "model must not be empty"),
+            ({"cost": 0.1}, "cost and currency belong together"),
+            ({"cost": -1, "currency": "EUR"}, "cost must be a number from 0"),
+        ],
+    )
+    def test_usage_that_is_not_valid_is_named(self, session: Any, usage: Any, says: str) -> None:
+        @session.narrator
+        async def tell(request: Any, usage: Any) -> str:
+            usage(**given)
+            return ""
+
+        given = usage
+        with pytest.raises((TypeError, ValueError), match=says):
+            session.play("x")
+
+    async def test_report_after_the_end_says_so(self) -> None:
+        kept: list[Any] = []
+
+        async with narratoria.aio.Session() as session:
+
+            @session.narrator
+            async def tell(request: Any, delta: Any, usage: Any) -> str:
+                kept.extend((delta, usage))
+                return "x"
+
+            await session.play("x")
+            with pytest.raises(
+                narratoria.GoneError, match="a piece of the narrative comes too late"
+            ):
+                kept[0]("late")
+            with pytest.raises(narratoria.GoneError, match="the usage comes too late"):
+                kept[1](input_tokens=1)
+
+    def test_too_many_pieces_are_refused_as_such(self, session: Any) -> None:
+        @session.narrator
+        async def tell(request: Any, delta: Any) -> str:
+            for _ in range(40):
+                delta("x" * 1_000_000)
+            return "x"
+
+        with pytest.raises(narratoria.BusyError, match="16 MiB"):
+            session.play("x")

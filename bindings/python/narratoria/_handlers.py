@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from narratoria._checks import require_callable, text_of, whole_number
-from narratoria._hooks import report_exception
+from narratoria._hooks import name_of, report_exception
 from narratoria._invocations import import_for
 from narratoria._lazy import _type_variables, typing
 from narratoria._session_base import SessionBase
@@ -104,7 +104,7 @@ class Handlers(SessionBase):
         if result is None or result is True:
             return True
         if hasattr(result, "__await__"):
-            self._handlers.add(self._start(self._await_handler(result)))
+            self._handlers.add(self._start(self._await_handler(result), name_of(result)))
             return True
         return result is not False
 

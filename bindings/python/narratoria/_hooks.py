@@ -23,6 +23,7 @@ __all__ = [
     "exception_text",
     "log",
     "log_event",
+    "name_of",
     "report_exception",
     "restore_event",
     "to_plain",
@@ -71,6 +72,11 @@ def report_exception(
         _logger().error("%s raised %s", what, _shown(exception), exc_info=exception)
     elif count == 10 ** (len(str(count)) - 1):
         _logger().error("%s raised %s, for the %dth time", what, _shown(exception), count)
+
+
+def name_of(awaitable: object) -> str:
+    """The name of the async function that a coroutine is of."""
+    return getattr(awaitable, "__name__", type(awaitable).__name__)
 
 
 def exception_text(exception: BaseException) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 import narratoria
 from narratoria import _core
-from narratoria._checks import require_callable, text_of
-from narratoria._hooks import exception_text, log_event, report_exception, to_plain
+from narratoria._checks import require_callable, text_of, whole_number
+from narratoria._hooks import exception_text, log_event, name_of, report_exception, to_plain
 from narratoria._invocations import import_for, takes_parameter
 from narratoria._lazy import _type_variables, typing
 from narratoria._plans import describe_faults, plan_warnings, warn_of_plan
@@ -72,7 +72,8 @@ class Narrators(SessionBase):
         'The door creaks.'
 
         A parameter ``usage`` is a function that reports what the reply takes, with the attributes of
-        :class:`narratoria.events.NarratorUsage` as keywords; ``turn.usage`` is the sum.
+        :class:`narratoria.events.NarratorUsage` as keywords; ``turn.usage`` is the sum. After the
+        request has ended, these three functions raise a :class:`narratoria.GoneError`.
 
         >>> with narratoria.Session() as session:
         ...     @session.narrator
@@ -139,7 +140,7 @@ class Narrators(SessionBase):
             except Exception as exception:
                 self._narrator_failed(reply, exception)
 
-        self._spawn(run(), reply, lambda: reply.fail("it was cancelled"))
+        self._spawn(run(), name_of(plan), reply, lambda: reply.fail("it was cancelled"))
 
     def _invoker(
         self, reply: _core.Reply
@@ -224,12 +225,14 @@ def _is_waited_for(reply: _core.Reply) -> bool:
     return reply.is_open and not reply.is_cancelled
 
 
+def _gone(what: str) -> GoneError:
+    return GoneError(f"the request to the narrator has ended; {what} comes too late", code="GONE")
+
+
 def _teller(reply: _core.Reply) -> Callable[[str], None]:
     def delta(text: str) -> None:
         if not reply.delta(text_of("a piece of the narrative", text)):
-            raise GoneError(
-                "the request to the narrator has ended, or 16 MiB are waiting", code="GONE"
-            )
+            raise _gone("a piece of the narrative")
 
     return delta
 
@@ -248,13 +251,28 @@ def _reporter(reply: _core.Reply) -> Callable[..., None]:
     ) -> None:
         from narratoria.events import NarratorUsage
 
+        counts = {
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "cached_tokens": cached_tokens,
+            "first_ms": first_ms,
+            "total_ms": total_ms,
+        }
+        for name, count in counts.items():
+            if count is not None:
+                whole_number(name, count, 0, 2**53)
+        for name, text in {"model": model, "currency": currency}.items():
+            if text is not None and not text_of(name, text):
+                raise ValueError(f"{name} must not be empty; leave it out instead")
+        if (cost is None) != (currency is None):
+            raise ValueError('cost and currency belong together, as in cost=0.002, currency="EUR"')
+        if cost is not None and not 0 <= cost < float("inf"):
+            raise ValueError(f"cost must be a number from 0, not {cost}")
         report = NarratorUsage(
             model, input_tokens, output_tokens, cached_tokens, first_ms, total_ms, cost, currency
         )
         if not reply.usage(_core.to_json(report.to_dict(), to_plain)):
-            raise GoneError(
-                "the request to the narrator has ended, or 16 MiB are waiting", code="GONE"
-            )
+            raise _gone("the usage")
 
     return usage
 

@@ -74,10 +74,11 @@ class SessionBase:
     def _spawn(
         self,
         work: Coroutine[typing.Any, typing.Any, None],
+        name: str,
         open_call: PendingCall,
         end: Callable[[], object],
     ) -> None:
-        task = self._start(work)
+        task = self._start(work, name)
 
         def over(_: object) -> None:
             # Breaks the reference cycle of the call, the task and its exception.
@@ -87,13 +88,16 @@ class SessionBase:
         open_call.on_cancel = task.cancel
         task.add_done_callback(over)
 
-    def _start(self, work: Coroutine[typing.Any, typing.Any, None]) -> asyncio.Task[None]:
+    def _start(
+        self, work: Coroutine[typing.Any, typing.Any, None], name: str
+    ) -> asyncio.Task[None]:
+        """Starts a task with the name of the user's function, which a warning may show."""
         try:
             loop = self._event_loop()
         except BaseException:
             work.close()
             raise
-        task = loop.create_task(work)
+        task = loop.create_task(work, name=name)
         # The loop has only weak references to tasks.
         self._tasks.add(task)
         task.add_done_callback(self._task_over)

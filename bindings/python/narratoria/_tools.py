@@ -342,4 +342,4 @@ class ToolFunctions(SessionBase):
                 invocation.end()
 
         # `end` is passed because a task that is cancelled before its first step runs no `finally`.
-        self._spawn(run(), invocation, invocation.end)
+        self._spawn(run(), invocation.request["tool"], invocation, invocation.end)

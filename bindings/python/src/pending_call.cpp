@@ -84,9 +84,18 @@ bool Reply::settle(nar_status status) {
     return status == NAR_OK;
 }
 
+// Whether the engine took a report of the reply. False: the request has ended.
+bool Reply::is_taken(nar_status status) {
+    if (status == NAR_BUSY) {
+        throw Error(NAR_BUSY, "OUTPUT_FULL",
+                    "16 MiB of the narrator's pieces are unread; await something and retry", "");
+    }
+    return status == NAR_OK;
+}
+
 bool Reply::delta(std::string_view text) {
     return is_open() &&
-           narrator_functions(host_).delta(host_, token_, detail::to_c(text)) == NAR_OK;
+           is_taken(narrator_functions(host_).delta(host_, token_, detail::to_c(text)));
 }
 
 bool Reply::usage(std::string_view report) {
@@ -95,7 +104,7 @@ bool Reply::usage(std::string_view report) {
     if (status == NAR_INVALID_DOCUMENT) {
         throw py::value_error("the usage is not valid; the log has the reason");
     }
-    return status == NAR_OK;
+    return is_taken(status);
 }
 
 bool Reply::plan(std::string_view plan) {

@@ -76,6 +76,7 @@ public:
 
 private:
     struct Invoked;
+    static bool is_taken(nar_status status);
     bool settle(nar_status status);
 
     std::optional<std::uint32_t> timeout_ms_;
