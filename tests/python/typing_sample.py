@@ -182,6 +182,14 @@ def handlers(session: narratoria.Session) -> None:
         assert_type(request.invocations, "narratoria.Result | None")
         return request.prompt.text
 
+    @session.narrator  # type: ignore[type-var]
+    def counts(request: narratoria.NarratorRequest) -> int:
+        return 5
+
+    @session.narrator
+    async def asks(request: narratoria.NarratorRequest, invoke: Any) -> dict[str, str]:
+        return {"narrative": "It is dark."}
+
     def sink(event: narratoria.Event) -> None:
         assert_type(event.seq, int)
         assert_type(event.time, datetime)

@@ -26,7 +26,7 @@ class Narrators(SessionBase):
     # Why the narrator's answers were not used in the running turn.
     _faults: list[str]
 
-    def narrator(self, function: _type_variables.Function) -> _type_variables.Function:
+    def narrator(self, function: _type_variables.Narrator) -> _type_variables.Narrator:
         """Makes a function this session's narrator, which turns a request into a plan.
 
         It receives a :class:`narratoria.NarratorRequest` and returns a :class:`narratoria.Plan`, a

@@ -14,7 +14,7 @@ import narratoria
 from narratoria import _core
 from narratoria._checks import check_timeout, text_of, true_or_false
 from narratoria._handlers import Handlers
-from narratoria._lazy import typing
+from narratoria._lazy import _type_variables, typing
 from narratoria._narrators import Narrators, fault_recorder
 from narratoria._reading import Reading
 from narratoria._session_options import core_options
@@ -33,7 +33,7 @@ class Registry(ToolFunctions, Handlers, Narrators, Sinks, Reading, Turns):
         *,
         project: str | PathLike[str] | None = None,
         state: Mapping[str, typing.Any] | None = None,
-        narrator: str | Callable[..., typing.Any] | None = None,
+        narrator: str | _type_variables.NarratorFunction | None = None,
         plugins: Iterable[str | PathLike[str]] = (),
         plugin_settings: Mapping[str, Mapping[str, typing.Any]] | None = None,
         without_plugins: bool = False,

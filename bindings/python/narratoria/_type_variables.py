@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, Union
 
-from narratoria.documents import Asset
+from narratoria.documents import Asset, Plan
 from narratoria.events import UiEvent
 from narratoria.session import Session
 
@@ -14,4 +14,8 @@ from narratoria.session import Session
 Function = TypeVar("Function", bound=Callable[..., Any])
 UiHandler = TypeVar("UiHandler", bound=Callable[[UiEvent], Any])
 Renderer = TypeVar("Renderer", bound=Callable[[Asset], Any])
+# What a narrator answers, and a function that does. Its parameters after the first are optional.
+Answer = Union[Plan, dict[str, Any], str]
+NarratorFunction = Callable[..., Union[Answer, Awaitable[Answer]]]
+Narrator = TypeVar("Narrator", bound=NarratorFunction)
 AnySession = TypeVar("AnySession", bound=Session)
