@@ -106,7 +106,8 @@ class Narrators(SessionBase):
             try:
                 request = NarratorRequest.from_dict(reply.request)
                 request.timeout_ms = reply.timeout_ms
-                plan = function(request, **{name: make(reply) for name, make in given.items()})
+                reporters = {name: make(reply) for name, make in given.items()}
+                plan: typing.Any = function(request, **reporters)
                 if hasattr(plan, "__await__"):
                     self._spawn_narrator(plan, reply)
                 elif given:
