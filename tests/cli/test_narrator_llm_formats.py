@@ -253,7 +253,7 @@ def test_hosted_server_is_not_asked_to_count(play):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=accept, args=(listener,), daemon=True).start()
         play(f"https://127.0.0.1:{listener.getsockname()[1]}/v1")
-    assert len(connections) == 5, "one for the format, four for the prompt"
+    assert len(connections) == 6, "one for the format; for the prompt one, one at once, and three after pauses"
 
 
 def test_prompt_waits_for_the_count_and_is_sent_once(play):
