@@ -25,7 +25,7 @@ struct TextWithoutData {
 };
 
 // view() of a text that a plugin passes to a service of the host, which refuses the call if the
-// text lacks its data: from_any_thread() catches the exception.
+// text lacks its data: the guards of host_call.hpp catch the exception.
 inline std::string_view given_text(nar_str text) {
     if (lacks_data(text)) throw TextWithoutData{text.size};
     return view(text);

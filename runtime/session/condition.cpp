@@ -53,20 +53,32 @@ private:
     json::Value value_;
 };
 
-// The elements of a list or the members of an object as a number. Empty for another value; 0 if there is
-// none.
-json::Value count_of(json::Value value, json::Document& document) {
-    size_t count = 0;
+// The number of elements of a list or of members of an object, 0 if there is no value; nothing for
+// another value.
+std::optional<double> count_of(json::Value value) {
+    double count = 0;
     if (value && value.is_array()) {
         for ([[maybe_unused]] const json::Value each : value.elements()) ++count;
     } else if (value && value.is_object()) {
         for ([[maybe_unused]] const json::Member each : value.members()) ++count;
     } else if (value && !value.is_null()) {
-        return {};
+        return std::nullopt;
     }
-    json::ParseError error;
-    document.parse(std::to_string(count), error);
-    return document.root();
+    return count;
+}
+
+bool compares(std::optional<double> a, std::string_view key, std::optional<double> b) {
+    if (!a || !b) return false;
+    if (key == "=") return *a == *b;
+    if (key == "!=") return *a != *b;
+    if (key == "<") return *a < *b;
+    if (key == "<=") return *a <= *b;
+    if (key == ">") return *a > *b;
+    return *a >= *b;
+}
+
+std::optional<double> number_of(json::Value value) {
+    return value ? value.number() : std::optional<double>(0);
 }
 
 template <typename Values, typename Predicate>
@@ -85,12 +97,13 @@ bool satisfies(json::Value value, std::string_view key, json::Value given,
                       [&](json::Value each) { return equal(value, Operand(each, names).value()); });
     }
     if (key == "count") {
-        json::Document document;
-        const json::Value count = count_of(value, document);
-        if (!count) return false;
-        if (!given.is_object()) return satisfies(count, "=", given, names);
+        const std::optional<double> count = count_of(value);
+        const auto is_as_wanted = [&](std::string_view comparison, json::Value number) {
+            return compares(count, comparison, number_of(Operand(number, names).value()));
+        };
+        if (!given.is_object()) return is_as_wanted("=", given);
         for (const json::Member each : given.members()) {
-            if (!satisfies(count, each.key, each.value, names)) return false;
+            if (!is_as_wanted(each.key, each.value)) return false;
         }
         return true;
     }
@@ -102,12 +115,7 @@ bool satisfies(json::Value value, std::string_view key, json::Value given,
         return value && value.is_array() &&
                any_of(value.elements(), [&](json::Value each) { return equal(each, operand); });
     }
-    const std::optional<double> a = value ? value.number() : 0, b = operand ? operand.number() : 0;
-    if (!a || !b) return false;
-    if (key == "<") return *a < *b;
-    if (key == "<=") return *a <= *b;
-    if (key == ">") return *a > *b;
-    return *a >= *b;
+    return compares(number_of(value), key, number_of(operand));
 }
 
 // What ConditionReader::mention gets: a value with names is not known.

@@ -5,7 +5,7 @@
 // A condition is an object, and all its members must hold. A key that begins with / is a JSON
 // Pointer into the state: its value equals the given one, or satisfies the given operators. The
 // other keys are "not" (a condition), "any" and "all" (lists of conditions). A value that the state
-// does not have counts as false, and as 0 for <, <=, > and >=. In place of a condition a text may
+// does not have counts as false, and as 0 for <, <=, >, >= and count. In place of a condition a text may
 // stand, the name of a condition. Names in braces are replaced in pointers and in values.
 
 #include <functional>

@@ -57,12 +57,12 @@ struct PromptEntry {
 struct Prompts {
     std::shared_ptr<const json::Document> document;  // empty if it could not be parsed
     std::vector<PromptEntry> entries;
-    std::vector<PromptAnswer> unmatched;  // in order of preference
-    std::vector<PromptAnswer> after;      // rules that follow each answer of an entry
-    json::Value conditions;               // by name, see evaluate(); or empty
-    bool conditions_need_captures = false;
-    json::Value always;  // choices that every answer offers; or empty
-    json::Value hints;   // choices for a prompt that nothing matches; or empty
+    std::vector<PromptAnswer> unmatched;             // in order of preference
+    std::vector<PromptAnswer> after;                 // rules that follow each answer of an entry
+    json::Value conditions;                          // by name, see evaluate(); or empty
+    std::vector<json::Member> capturing_conditions;  // those that need captures, in order
+    json::Value always;                              // choices that every answer offers; or empty
+    json::Value hints;  // choices for a prompt that nothing matches; or empty
     Vocabulary vocabulary;
 
     // The tools of the plans, except those with a path that depends on the prompt.

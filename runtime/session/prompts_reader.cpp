@@ -155,10 +155,11 @@ void PromptsReader::read_conditions(json::Value table) {
         Known known;
         known.needed = &needed_names_[member.key];
         if (!check_condition(member.value, place, known)) is_valid = false;
-        if (!known.needed->empty()) prompts_.conditions_need_captures = true;
+        if (!known.needed->empty()) prompts_.capturing_conditions.push_back(member);
         condition_names_.push_back(member.key);
     }
     if (is_valid) prompts_.conditions = table;
+    else prompts_.capturing_conditions.clear();
 }
 
 void PromptsReader::read_after(json::Value list) {
@@ -304,13 +305,16 @@ PromptAnswer PromptsReader::read_answer(json::Value value, const std::string& po
     answer.narrative = value.find("narrative");
     answer.success = value.find("success");
     answer.failure = value.find("failure");
+    // No rule follows "unmatched" and an ending.
     const bool tells_later =
+        known.is_of_entry && value.find("set") && !value.find("ending") &&
         std::any_of(prompts_.after.begin(), prompts_.after.end(),
                     [](const PromptAnswer& rule) { return bool(rule.narrative); });
-    if (!answer.plan && !answer.narrative && !(value.find("set") && tells_later)) {
+    if (!answer.plan && !answer.narrative && !tells_later) {
         fault(value, pointer, "prompts-answer",
-              "an answer needs \"plan\" or \"narrative\", or \"set\" if a rule of \"after\" tells "
-              "what follows");
+              std::string("an answer needs \"plan\" or \"narrative\"") +
+                  (known.is_of_entry ? ", or \"set\" if a rule of \"after\" tells what follows"
+                                     : ""));
     }
     std::vector<std::string> tools;
     if (answer.plan) {
@@ -403,7 +407,9 @@ json::Value PromptsReader::read_choices(json::Value list, const std::string& poi
         const Known its = known_to_choice(text, at, known);
         if (value.is_object()) {
             allow_keys(value, place, {"text", "when"});
-            read_condition(value, place, its);
+            Known in_condition = its;
+            in_condition.is_of_choice = false;
+            read_condition(value, place, in_condition);
         }
         if (!text) return fault(value, at, "prompts-missing", "\"text\" is missing");
         if (!is(text, at, json::Type::String,

@@ -15,6 +15,11 @@ constexpr std::string_view kMediaEndings[] = {".png",  ".jpg", ".jpeg", ".gif", 
                                               ".avif", ".wav", ".mp3",  ".ogg", ".oga",  ".opus",
                                               ".flac", ".m4a", ".mp4",  ".webm"};
 
+// Conditions that name others would otherwise need exponentially many.
+void need(std::vector<std::string>& needed, const std::string& name) {
+    if (std::find(needed.begin(), needed.end(), name) == needed.end()) needed.push_back(name);
+}
+
 }  // namespace
 
 void PromptsReader::note_state(json::Value at, const std::string& place, std::string_view pointer,
@@ -147,7 +152,7 @@ void PromptsReader::check_template(json::Value at, std::string_view text,
 
 void PromptsReader::check_name(json::Value value, const std::string& pointer,
                                const std::string& name, const Known& known) {
-    if (known.needed != nullptr && name != "prompt") known.needed->push_back(name);
+    if (known.needed != nullptr && name != "prompt") need(*known.needed, name);
     if (name == "prompt" || known.needed != nullptr || !known.are_names_known ||
         std::find(known.names.begin(), known.names.end(), name) != known.names.end()) {
         return;
@@ -165,7 +170,7 @@ void PromptsReader::check_needed_names(json::Value name, const std::string& poin
                                        const Known& known) {
     for (const std::string& each : needed_names_[name.text()]) {
         if (known.needed != nullptr) {
-            known.needed->push_back(each);
+            need(*known.needed, each);
         } else if (known.are_names_known &&
                    std::find(known.names.begin(), known.names.end(), each) == known.names.end()) {
             fault(name, pointer, "prompts-name",

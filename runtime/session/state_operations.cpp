@@ -3,9 +3,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::string_view kOperations[] = {"+", "add", "remove"};
 
+// False if it is nested deeper than a state may be.
 bool parse(const std::string& text, json::Document& document) {
     json::ParseError error;
-    return document.parse(text, error, json::kDepthOfOwn);
+    return document.parse(text, error);
 }
 
 std::string sum(json::Value value, json::Value operand) {
@@ -116,7 +117,7 @@ std::string apply(json::Value operations, const NameLookups& names, StateView& s
     json::Document operand;
     // With names two pointers may be the same: the operations then follow each other.
     std::map<std::string, json::Document, std::less<>> values;
-    std::vector<std::string> patches;
+    std::deque<json::Document> patches;
     for (const json::Member member : operations.members()) {
         const std::optional<std::string> pointer = expand_pointer(member.key, names.text);
         if (!pointer) return "a name in " + json::quoted(member.key) + " has no value";
@@ -147,14 +148,12 @@ std::string apply(json::Value operations, const NameLookups& names, StateView& s
                                : list_with(before, operand.root(), each.key == "add");
             }
         }
-        parse(value, values[*pointer]);
-        patches.push_back(json::nested(*pointer, value));
+        if (!parse(value, values[*pointer]) ||
+            !parse(json::nested(*pointer, value), patches.emplace_back())) {
+            return json::quoted(*pointer) + " would be nested too deeply";
+        }
     }
-    json::Document patch;
-    for (const std::string& each : patches) {
-        parse(each, patch);
-        state.merge(patch.root());
-    }
+    for (const json::Document& each : patches) state.merge(each.root());
     return {};
 }
 

@@ -11,7 +11,7 @@
 namespace narratoria::session {
 namespace {
 
-// A place with more names than a player would read.
+// More prompts of one choice than a player would read.
 constexpr size_t kMostOfChoice = 100;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::string TemplateNames::apply(json::Value operations) {
 
 std::string TemplateNames::text_of_captures() const {
     std::string text;
-    if (!prompts_.conditions_need_captures) return text;
+    if (prompts_.capturing_conditions.empty()) return text;
     for (const Binding& each : captures) {
         json::append_string(text, each.name);
         json::append_string(text, each.value);
@@ -48,7 +48,9 @@ std::string TemplateNames::text_of_captures() const {
 bool TemplateNames::holds(json::Value condition) const {
     if (!condition) return true;
     if (std::string now = text_of_captures(); now != named_for_) {
-        named_ = evaluate(prompts_.conditions, state_, lookups_);
+        for (const json::Member& each : prompts_.capturing_conditions) {
+            named_[each.key] = session::holds(each.value, state_, named_, lookups_);
+        }
         named_for_ = std::move(now);
     }
     return session::holds(condition, state_, named_, lookups_);
@@ -67,21 +69,24 @@ std::string TemplateNames::told(json::Value text) {
     return expanded(text.text());
 }
 
-void TemplateNames::each_choice(std::string_view text, const std::function<void()>& use) {
+void TemplateNames::each_choice(std::string_view text, const std::function<bool()>& offer) {
     TemplateProblem problem;
     const auto parts = parse_template(text, problem);
     const auto typed = [](const TemplatePart& part) {
         return part.is_name && kind_of(part.text) == NameKind::Typed;
     };
-    if (!parts || std::none_of(parts->begin(), parts->end(), typed)) return use();
+    if (!parts || std::none_of(parts->begin(), parts->end(), typed)) {
+        offer();
+        return;
+    }
     const std::string& name = std::find_if(parts->begin(), parts->end(), typed)->text;
     const size_t end = name.find(':');
     size_t count = 0;
     each_name_at(place(name.substr(end + 1)), [&](std::string_view value) {
-        if (++count > kMostOfChoice) return;
+        if (count == kMostOfChoice) return;
         // Before those of the entry, one of which may have the same name.
         captures.insert(captures.begin(), {std::string_view(name).substr(0, end), value});
-        use();
+        if (offer()) ++count;
         captures.erase(captures.begin());
     });
 }

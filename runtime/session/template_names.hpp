@@ -45,9 +45,10 @@ public:
     // A text, or one of its variants by the dice. Empty if there is none.
     std::string told(json::Value text);
 
-    // Calls `use` for each prompt that a choice such as "take {thing:/things}" stands for, with the
-    // name among the captures; once if the choice has no such name.
-    void each_choice(std::string_view text, const std::function<void()>& use);
+    // Calls `offer` for each prompt that a choice such as "take {thing:/things}" stands for, with the
+    // name among the captures, until it has returned true a hundred times; once if the choice has no
+    // such name.
+    void each_choice(std::string_view text, const std::function<bool()>& offer);
 
 private:
     std::string text_of_captures() const;
@@ -61,7 +62,8 @@ private:
     StateView state_;
     const NameLookups lookups_;
     mutable NamedConditions named_;
-    // The captures with which named_ was evaluated, as text: what they point to may be gone.
+    // The captures with which those of named_ that need some were evaluated, as text: what they point
+    // to may be gone.
     mutable std::string named_for_;
     Random dice_;
 };

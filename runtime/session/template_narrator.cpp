@@ -261,9 +261,9 @@ private:
             for (const json::Value each : list.elements()) {
                 const PromptChoice choice(each);
                 names_.each_choice(choice.text.text(), [&] {
-                    if (names_.holds(choice.when)) {
-                        texts.push_back(names_.expanded(choice.text.text()));
-                    }
+                    const bool is_offered = names_.holds(choice.when);
+                    if (is_offered) texts.push_back(names_.expanded(choice.text.text()));
+                    return is_offered;
                 });
             }
         }

@@ -66,6 +66,16 @@ size_t end_of_name(std::string_view text, size_t at) {
     }
 }
 
+// The position of the | in a name, or npos. One in a name in the name belongs to that one.
+size_t find_bar(std::string_view name) {
+    bool is_inside = false;
+    for (size_t at = 0; at < name.size(); ++at) {
+        if (name[at] == '{' || name[at] == '}') is_inside = name[at] == '{';
+        else if (name[at] == '|' && !is_inside) return at;
+    }
+    return std::string_view::npos;
+}
+
 // The text of a name.
 std::optional<std::string> text_of_name(const TemplatePart& part, const NameLookup& lookup) {
     std::optional<std::string> text = lookup(part.text);
@@ -118,12 +128,14 @@ std::optional<std::vector<TemplatePart>> parse_template(std::string_view text,
         }
         std::string_view name = text.substr(at + 1, close - at - 1);
         TemplatePart part{true, {}, {}};
-        // A | in a name in the name belongs to that one.
-        const size_t inner = name.rfind('}');
-        const size_t bar = name.find('|', inner == std::string_view::npos ? 0 : inner);
+        const size_t bar = find_bar(name);
         if (bar != std::string_view::npos) {
             part.otherwise = name.substr(bar + 1);
             name = name.substr(0, bar);
+            if (part.otherwise->find('{') != std::string::npos) {
+                problem = {at, "what follows the | is plain text, without names"};
+                return std::nullopt;
+            }
         }
         if (!is_name(name)) {
             problem = {at, describe_bad_name(name)};

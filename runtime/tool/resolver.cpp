@@ -163,10 +163,7 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
     out.forbidden = !out.error.empty();
     // Probably the misspelled name of a tool.
     if (scheme.empty() && tool_path.find('/') == std::string_view::npos && !exists(program)) {
-        std::vector<std::string> names;
-        for (const auto& each : registry_.list()) names.push_back(each->name);
-        const std::string meant = did_you_mean(
-            near_name(tool_path, std::vector<std::string_view>(names.begin(), names.end())));
+        const std::string meant = did_you_mean(near_tool(tool_path));
         if (out.forbidden) {
             out.error = json::quoted(tool_path) + " is not a registered tool, and " + out.error;
         } else if (!meant.empty()) {
@@ -215,6 +212,15 @@ std::string Resolver::refusal_of(const Definition& definition) const {
                "allow_schemes must list " + json::quoted(runner);
     }
     return {};
+}
+
+std::string Resolver::near_tool(std::string_view name) const {
+    const std::string_view registered = near_name(name, registry_.names());
+    if (!registered.empty() || suggested_ == kMostSuggested) return std::string(registered);
+    ++suggested_;
+    std::vector<std::string> names;
+    for (const auto& each : registry_.list()) names.push_back(each->name);
+    return std::string(near_name(name, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
 void Resolver::find_runner(Resolution& resolution) const {

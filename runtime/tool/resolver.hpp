@@ -69,11 +69,16 @@ private:
     void find_runner(Resolution& resolution) const;
     std::string refusal_of(const std::string& path, std::string_view scheme) const;
     std::string refusal_of(const Definition& definition) const;
+    // The name of the tool that was probably meant, or empty.
+    std::string near_tool(std::string_view name) const;
 
     const Registry& registry_;
     const Runners& runners_;
     std::string story_tools_;
     std::vector<Restriction> restrictions_;
+    // Reading the tools folder for a suggestion takes long, and a plan may have many wrong names.
+    static constexpr uint32_t kMostSuggested = 100;
+    mutable uint32_t suggested_ = 0;
 };
 
 }  // namespace narratoria::tool

@@ -176,9 +176,9 @@ def test_unknown_name_in_a_story_is_a_warning_with_a_suggestion(command, toml, p
 
 
 @pytest.mark.parametrize("toml, place, said", [
-    ('[plugins."narratoria.launcher"]\ncommand = ["nice"]\ncomand = 1\n',
-     "story.toml:4:1: warning: /plugins/narratoria.launcher/comand: ",
-     '"comand" is unknown; did you mean "command"?'),
+    ('[plugins."narratoria.launcher"]\ncommand = ["nice"]\ncomands = {}\n',
+     "story.toml:4:1: warning: /plugins/narratoria.launcher/comands: ",
+     '"comands" is unknown; did you mean "commands"?'),
     ('[plugins."narratoria.launcher".commands]\nfar = [\n"ssh", 1]\n',
      "story.toml:4:8: warning: /plugins/narratoria.launcher/commands/far/1: ",
      '"commands/far/1" is an integer but must be a string'),

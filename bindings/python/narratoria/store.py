@@ -127,7 +127,7 @@ class StoredTurn(JsonObject):
         return f"<StoredTurn {self.id} {what} {self.status}{names}>"
 
 
-# As many turns does the text of a list of turns show, the last ones.
+# The text of a list shows this many turns, the last ones.
 _SHOWN_TURNS = 10
 
 

@@ -172,8 +172,8 @@ public:
             nullptr, session_, nullptr);
     }
 
-    // Submits the player's prompt. `ended(Turn)` is called exactly once. While a turn runs, one
-    // prompt may wait; a second one throws NAR_BUSY. This function and the others that submit
+    // Submits the player's prompt. `ended(Turn)` is called exactly once. Throws NAR_BUSY if two
+    // prompts of the host have not ended yet. This function and the others that submit
     // return the id of the submission (narratoria/session.h).
     template <class Ended>
     std::uint64_t prompt(std::string_view text, Ended&& ended) {

@@ -158,6 +158,8 @@ TEST(Prompts, RulesAndNamedConditionsAreChecked) {
                          R"("conditions":{"a":{"/at/{y}":"{/place}"},"b":{"not":"a"}}})"),
               "the condition \"b\" needs {y}, which has no value here: not every pattern of this "
               "entry captures it");
+    EXPECT_EQ(rule(R"({"choices":[{"text":"take {x:/has}","when":{"/at":"{x:/has}"}}]})"),
+              "{x:/has} belongs in a pattern or a choice; write {x} here");
     EXPECT_EQ(rule(R"({"when":{"/has":{"count":{"in":[1]}}},"set":{}})"),
               "\"in\" does not compare numbers; there are =, !=, <, <=, > and >=");
     EXPECT_EQ(rule(R"({"choices":["{x:/has} {y:/has}"]})"),
@@ -168,6 +170,15 @@ TEST(Prompts, RulesAndNamedConditionsAreChecked) {
               "\"narative\" is not a key here; did you mean \"narrative\"?");
     EXPECT_EQ(rule(R"({"when":"dark"})"),
               "a rule needs \"narrative\", \"set\", \"choices\" or \"ending\"");
+}
+
+TEST(Prompts, ConditionsNeedTheCapturesOfThoseTheyNameOnce) {
+    std::string conditions = R"("0":{"/at":"{t}","/in":"{u}"},"0":{"any":["0"]})";
+    for (int i = 1; i < 60; ++i) {
+        const std::string before = '"' + std::to_string(i - 1) + '"';
+        conditions += ",\"" + std::to_string(i) + "\":{\"all\":[" + before + "," + before + "]}";
+    }
+    EXPECT_EQ(faults_of("{\"prompts\":[],\"conditions\":{" + conditions + "}}"), List{});
 }
 
 TEST(Prompts, MessagesSayWhatToDo) {

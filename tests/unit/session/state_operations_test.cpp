@@ -76,6 +76,14 @@ TEST(StateOperations, ExpandNamesInPointers) {
     EXPECT_EQ(patch(R"({"/at/{other}":1})"), R"(a name in "/at/{other}" has no value)");
 }
 
+TEST(StateOperations, RefuseWhatWouldBeNestedTooDeeply) {
+    std::string deep = "1", pointer;
+    for (int i = 0; i < 500; ++i) deep = "[" + deep + "]";
+    for (int i = 0; i < 20; ++i) pointer += "/a";
+    EXPECT_EQ(patch("{\"/b\":1,\"" + pointer + "\":" + deep + "}"),
+              "\"" + pointer + "\" would be nested too deeply");
+}
+
 TEST(StateOperations, RefusePointersIntoLists) {
     EXPECT_EQ(
         patch(R"({"/coins":1,"/bag/0":"lamp"})"),

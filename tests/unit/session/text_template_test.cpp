@@ -62,6 +62,9 @@ TEST(TextTemplate, SaysSomethingElseInPlaceOfAnEmptyText) {
     EXPECT_EQ(expanded("{/at/{a}|nowhere}"), "here");
     EXPECT_EQ(expand_pointer("/at/{none|c}", look_up_in(bindings)), "/at/c");
     EXPECT_FALSE(is_one_name("{a|x}")) << "it is always a text";
+    EXPECT_EQ(parsed("{/at/{a}|no {a}}"),
+              "problem at 0: what follows the | is plain text, without names");
+    EXPECT_EQ(parsed("{/at/{a|b}/c}"), "</at/{a|b}/c>");
     EXPECT_NE(parsed("{|x}").find("{} has no name"), std::string::npos);
 }
 
