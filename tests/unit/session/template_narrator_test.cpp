@@ -421,12 +421,16 @@ TEST(TemplateNarrator, OffersAChoiceForEachNameAtItsPlace) {
 TEST(TemplateNarrator, OffersAHundredNamesOfAPlace) {
     std::string things = "[";
     for (int i = 0; i < 150; ++i) things += (i > 0 ? ",\"" : "\"") + std::to_string(i) + '"';
-    const TemplateNarrator narrator(
-        prompts_with(R"({"prompts":[],"always":["take {x:/things}"]})"));
-    EXPECT_EQ(Answered(narrator, {.prompt = "x", .state = "{\"things\":" + things + "]}"})
-                  .choices()
-                  .size(),
-              100u);
+    const std::string state = "{\"things\":" + things + "]}";
+    const auto choices = [&](const char* choice) {
+        const TemplateNarrator narrator(
+            prompts_with(std::string(R"({"prompts":[],"always":[)") + choice + "]}"));
+        return Answered(narrator, {.prompt = "x", .state = state}).choices();
+    };
+    EXPECT_EQ(choices(R"("take {x:/things}")").size(), 100u);
+    EXPECT_EQ(choices(R"({"text":"take {x:/things}","when":{"/things/120":"{x}"}})"),
+              List{"take 120"})
+        << "only those that are offered count";
 }
 
 // ---- rules after each answer
