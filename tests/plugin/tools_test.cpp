@@ -199,6 +199,7 @@ TEST_F(ToolsTest, InputAndResultAreChecked) {
     EXPECT_EQ(call("dice")["errorCode"].string(), "INPUT_INVALID");
     const Json tool = call("dice", R"("input":{"sides":6})");
     EXPECT_EQ(tool["errorCode"].string(), "RESULT_INVALID");
+    EXPECT_THAT(log, AllOf(HasSubstr("(INPUT_INVALID)"), HasSubstr("(RESULT_INVALID)")));
 }
 
 TEST_F(ToolsTest, InvalidSchemaIsRefusedWithItsPointer) {
