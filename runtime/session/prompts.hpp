@@ -80,7 +80,7 @@ struct Prompts {
         std::string operand = {};
         bool is_set = false;  // the answer sets the value
         // "+", "add" or "remove" if that changes the value, "<", "<=", ">" or ">=" if that compares
-        // it, or kNames.
+        // it, "count" if that counts its members, or kNames.
         std::string operation = {};
 
         // A capture takes the names at the pointer.

@@ -443,7 +443,9 @@ bool PromptsReader::check_condition(json::Value condition, const std::string& pl
                     [&](json::Value at, std::string_view state, std::string operand) {
                         const std::string_view key = key_of(at);
                         Prompts::StateUse use;
-                        if (operand.empty() && key.find_first_of("<>") == 0) use.operation = key;
+                        if (operand.empty() && (key.find_first_of("<>") == 0 || key == "count")) {
+                            use.operation = key;
+                        }
                         use.operand = std::move(operand);
                         note_state(at, place, state, std::move(use));
                     },

@@ -48,6 +48,15 @@ bool needs_number(const Prompts::StateUse& use) {
 bool needs_list(const Prompts::StateUse& use) {
     return use.operation == "add" || use.operation == "remove";
 }
+// A list or an object.
+bool needs_members(const Prompts::StateUse& use) {
+    return use.operation == kNames || use.operation == "count";
+}
+const char* describe_members(const Prompts::StateUse& use) {
+    return use.operation == "count"
+               ? ", but \"count\" is the number of keys of an object or of elements of a list"
+               : kButNames;
+}
 
 std::string describe_need(const Prompts::StateUse& use) {
     return ", but " + json::quoted(use.operation) + (use.is_set ? " changes " : " compares ") +
@@ -59,8 +68,7 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use,
                    const std::string& pointer) {
     const bool is_number = needs_number(use);
     const bool is_list = needs_list(use);
-    const bool has_names = use.operation == kNames;
-    if (!use.is_set && !is_number && !has_names) return {};
+    if (!use.is_set && !is_number && !needs_members(use)) return {};
     json::Document document;
     json::ParseError error;
     const char* const sample = is_number ? "0" : is_list ? "[]" : "null";
@@ -74,8 +82,8 @@ std::string misuse(const tool::Schema& schema, const Prompts::StateUse& use,
             if ((is_number || is_list) && (each.expected & allowed) == 0) {
                 return must + describe_need(use);
             }
-            if (has_names && (each.expected & (tool::ObjectBit | tool::ArrayBit)) == 0) {
-                return must + kButNames;
+            if (needs_members(use) && (each.expected & (tool::ObjectBit | tool::ArrayBit)) == 0) {
+                return must + describe_members(use);
             }
         } else if (use.is_set && pointer.starts_with(each.pointer + "/") &&
                    (each.expected & tool::ObjectBit) == 0) {
@@ -335,11 +343,11 @@ void check_types_of_state(const StateView& state, const std::vector<Use>& uses, 
             const Kind at_first = kind_of(state.at(pointer));
             const std::string is_first =
                 json::quoted(pointer) + " is " + name_of(at_first) + " in [state]";
-            if (each.needs_names() || each.is_before_name) {
+            if (needs_members(use) || each.is_before_name) {
                 return at_first == Kind::Unknown || at_first == Kind::Object ||
                                at_first == Kind::List
                            ? std::string()
-                           : is_first + kButNames;
+                           : is_first + describe_members(use);
             }
             if (kind == Kind::Unknown || at_first == Kind::Unknown || kind == at_first) {
                 return std::string();

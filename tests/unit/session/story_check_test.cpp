@@ -547,6 +547,9 @@ TEST_F(StoryCheck, StateShowsTheTypesWithoutASchema) {
     EXPECT_THAT(warning(), HasSubstr("\"/name\" is a text in [state], but \">\" compares numbers"));
     answer(R"({"/name":{"contains":"A"}})", "{}");
     EXPECT_THAT(warning(), HasSubstr("is a text in [state], but is compared with a list"));
+    answer(R"({"/name":{"count":{">":1}}})", "{}");
+    EXPECT_THAT(warning(),
+                HasSubstr("\"/name\" is a text in [state], but \"count\" is the number"));
     answer("{}", R"({"/oil":"-1"})");
     EXPECT_THAT(places(),
                 ElementsAre("prompts.json:3:15 /prompts/0/answers/0/set story-state-type"));
