@@ -27,6 +27,9 @@ namespace {
 constexpr std::string_view kSessionPrefix = "session-";
 constexpr std::string_view kKeptPrefix = "kept-session-";
 constexpr time_t kKeptSeconds = 24 * 60 * 60;
+// A host locks its new folder within microseconds. Without this time, the removals of other hosts
+// could take each new folder before it is locked.
+constexpr time_t kNewSeconds = 10;
 // A process checks every kept folder when it starts its first session: 2 µs per folder.
 constexpr size_t kMaxKept = 100;
 constexpr size_t kMaxIdInName = 100;
@@ -144,7 +147,8 @@ std::unique_ptr<OutputFolder> OutputFolder::create(std::string base, std::string
             ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
             return nullptr;
         }
-        // Fails if another host's remove_abandoned() is about to remove the new folder.
+        // Fails if another host's remove_abandoned() is about to remove the new folder: this host
+        // was stopped before this line, or a clock was set.
         const bool is_locked = ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;
         struct stat opened {};
         struct stat named {};
@@ -209,13 +213,10 @@ size_t OutputFolder::remove_abandoned(const std::string& base) {
     for (const std::string& name : names) {
         const bool may_be_kept = name.starts_with(kKeptPrefix);
         if (!may_be_kept && !name.starts_with(kSessionPrefix)) continue;
-        if (may_be_kept &&
-            ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            now - status.st_mtime < kKeptSeconds) {
-            kept.emplace_back(status.st_mtime, name);
-        } else {
-            remove_unless_used(name);
-        }
+        if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        const time_t age = now - status.st_mtime;
+        if (may_be_kept && age < kKeptSeconds) kept.emplace_back(status.st_mtime, name);
+        else if (age >= kNewSeconds) remove_unless_used(name);
     }
     if (kept.size() > kMaxKept) {
         const auto oldest = kept.end() - kMaxKept;

@@ -34,7 +34,7 @@ public:
     void keep() { is_kept_ = true; }
 
     // Removes the folders of hosts that no longer run: kept ones a day after their last change, the
-    // others immediately. Returns the number of entries left in `base`.
+    // others after ten seconds. Returns the number of entries left in `base`.
     static size_t remove_abandoned(const std::string& base);
 
 private:
