@@ -81,6 +81,15 @@ nar_status nar_session_read_turns(nar_session* session, nar_text** json, nar_err
     });
 }
 
+nar_status nar_session_read_current(nar_session* session, nar_text** json, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) {
+        return give_text(json, error, [&](std::string& text) {
+            its.append_current(text);
+            return NAR_OK;
+        });
+    });
+}
+
 nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
         if (turn == NAR_TURN_CURRENT) return refuse_current_turn(error);

@@ -163,6 +163,8 @@ public:
     // Restores the end of a turn, or the beginning. Requires a journal and no job. Throws
     // journal::StoreError or journal::TurnError; the session is then unchanged.
     void go_to(std::optional<journal::TurnId> turn);
+    // Appends the body of a record SessionMoved to where the session is.
+    void append_current(std::string& out) const;
     // Goes to the turn before a prompt and plays the prompt again. With `tools` (toolIds of its
     // last plan) the narrator is not asked: these tools and their dependents run, and the results
     // of the other tools come from the journal. Same conditions and errors as go_to().
@@ -347,8 +349,8 @@ private:
     Random random_;       // of the narrator
     Random tool_random_;  // separate: other tools in a plan must not change an answer's dice
     std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
-    // Narrative and choices of the last turn that was not the host's, as JSON. The narrative
-    // requires a journal. Before the first turn, the choices are those of the opening.
+    // Narrative and choices of the last turn that was not the host's, as JSON. Before the first
+    // turn, the choices are those of the opening.
     std::string told_ = "\"\"";
     StorySoFar story_so_far_;
     const NarratorDetails narrator_details_{

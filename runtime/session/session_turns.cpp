@@ -119,9 +119,18 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
     take_rest(past);
     presentation_.forget_choices();
     std::string body;
-    json::ObjectWriter writer(body);
-    writer.number("turn", turn.value_or(0)).raw("narrative", told_).raw("choices", offered_).end();
+    append_current(body);
     stream_.publish(event::Kind::SessionMoved, {}, body);
+}
+
+void Session::append_current(std::string& out) const {
+    const std::optional<journal::TurnId> turn =
+        with_.journal ? with_.journal->current() : std::nullopt;
+    json::ObjectWriter(out)
+        .number("turn", turn.value_or(0))
+        .raw("narrative", told_)
+        .raw("choices", offered_)
+        .end();
 }
 
 void Session::again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
@@ -298,6 +307,7 @@ void Session::begin_turn(journal::TurnKind kind) {
 }
 
 void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
+    told_ = "\"\"";
     offered_ = presentation_.choices();
     if (!with_.journal) return then();
     with_.journal->end_turn(status, [then = std::move(then)](const auto&) { then(); });

@@ -480,6 +480,7 @@ TEST_F(Branches, HostTurnKeepsTheNarrativeAndChoices) {
     open();
     play("paints");
     stage->session.patch_state("{}");
+    EXPECT_EQ(stage->session.current().view(), R"({"turn":2,"narrative":"told","choices":["go"]})");
     play("adds");
     stage->session.go_to(2);
     EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).text,

@@ -82,6 +82,15 @@ def test_page_publishes_its_address(torch: str) -> None:
         assert url.startswith("http://127.")
 
 
+def test_current_turn_of_a_continued_session(torch: str, tmp_path: Path) -> None:
+    saved = {"story": torch, "store": str(tmp_path / "saves.db"), "id": "evening"}
+    with narratoria.Session(**saved) as session:
+        assert (session.current.turn, session.current.narrative) == (0, "")
+        turn = session.play("I light the torch")
+    with narratoria.Session(**saved) as session:
+        assert session.current == narratoria.CurrentTurn(1, turn.narrative, turn.choices)
+
+
 def test_opening_is_none_without_story(session: Any) -> None:
     assert session.opening is None
 

@@ -62,6 +62,7 @@ def sessions(folder: Path) -> None:
         session.close(timeout=1)
         assert_type(session.id, str)
         assert_type(session.opening, "narratoria.Opening | None")
+        assert_type(session.current, "narratoria.CurrentTurn")
         assert_type(session.is_closed, bool)
         assert_type(session.assets, list[narratoria.Asset])
         assert_type(session.plugins, list[dict[str, Any]])

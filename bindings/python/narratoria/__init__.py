@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from narratoria.documents import (
         Asset,
         Attempt,
+        CurrentTurn,
         Fault,
         Invocation,
         NarratorRequest,
@@ -80,6 +81,7 @@ _PLACES = {
     "Context": "context",
     "Asset": "documents",
     "Attempt": "documents",
+    "CurrentTurn": "documents",
     "Fault": "documents",
     "Field": "_constraints",
     "Invocation": "documents",
@@ -145,6 +147,7 @@ __all__ = [
     "Attempt",
     "BusyError",
     "Context",
+    "CurrentTurn",
     "DocumentError",
     "Error",
     "Event",

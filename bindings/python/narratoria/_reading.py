@@ -37,6 +37,27 @@ class Reading(SessionBase):
         return None if opening is None else Opening.from_dict(opening)
 
     @property
+    def current(self) -> narratoria.CurrentTurn:
+        """The narrative and the choices of the last turn that was not a change by the host.
+
+        Show them after opening a session that its store already had. If ``turn`` is 0, the
+        session is at its beginning: show `opening`. While a turn runs, they are those of the turn
+        before.
+
+        >>> import narratoria, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     saved = {"store": folder + "/saves.db", "id": "evening"}
+        ...     with narratoria.Session(story="examples/stories/torch", **saved) as session:
+        ...         _ = session.play("I light the torch")
+        ...     with narratoria.Session(story="examples/stories/torch", **saved) as session:
+        ...         session.current.turn, session.current.choices[0]
+        (1, 'I examine the door')
+        """
+        from narratoria.documents import CurrentTurn
+
+        return CurrentTurn.from_dict(self._use().current())
+
+    @property
     def state(self) -> State:
         """The session's state, a live mapping.
 

@@ -60,6 +60,7 @@ from .errors import PlanFailedError
 __all__ = [
     "Asset",
     "Attempt",
+    "CurrentTurn",
     "DocumentError",
     "EventRange",
     "Fault",
@@ -749,6 +750,30 @@ class Opening(Described):
 
     def __repr__(self) -> str:
         return f"<Opening {self.text!r} choices={self.choices!r}>"
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class CurrentTurn(Described):
+    """What the player of a session reads now.
+
+    Attributes:
+        turn: the number of the turn from which the session continues; 0 at its beginning or
+            without a store.
+        narrative: the text of the last turn for the player; empty at the beginning.
+        choices: the choices offered to the player; at the beginning, those of the opening.
+        extra: unknown members.
+
+    >>> CurrentTurn(3, "It is dark.", ["Look"])
+    <CurrentTurn 3 'It is dark.' choices=['Look']>
+    """
+
+    turn: int
+    narrative: str = ""
+    choices: list[str] = field(default_factory=new_array)
+    extra: dict[str, Any] = field(default_factory=new_object)
+
+    def __repr__(self) -> str:
+        return f"<CurrentTurn {self.turn} {self.narrative!r} choices={self.choices!r}>"
 
 
 @dataclass(slots=True, repr=False, eq=False)

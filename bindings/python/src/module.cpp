@@ -259,6 +259,7 @@ PYBIND11_MODULE(_core, module) {
         .def("format_state_for_prompt", &python::Session::format_state_for_prompt)
         .def("history", &python::Session::history)
         .def("turns", &python::Session::turns)
+        .def("current", &python::Session::current)
         .def("go_to", &python::Session::go_to)
         .def("assets", &python::Session::assets)
         .def("latest_asset", &python::Session::latest_asset)

@@ -16,6 +16,11 @@ py::object Session::turns() {
     return text(handle().turns());
 }
 
+py::object Session::current() {
+    const CallScope inside(*this);
+    return text(handle().current());
+}
+
 void Session::go_to(std::uint64_t turn) {
     const CallScope inside(*this);
     handle().go_to(turn);

@@ -113,6 +113,7 @@ public:
     py::object format_state_for_prompt();
     py::object history();
     py::object turns();
+    py::object current();
     void go_to(std::uint64_t turn);
     py::object assets();
     std::uint64_t latest_asset();

@@ -194,6 +194,10 @@ public:
     // Throws NAR_UNSUPPORTED.
     Text turns() const { return read(nar_session_read_turns); }
 
+    // What the player reads now, as JSON: {"turn": 3, "narrative": "…", "choices": ["…"]}
+    // (nar_session_read_current). Show it after opening a session that the store already had.
+    Text current() const { return read(nar_session_read_current); }
+
     // Goes to the end of a turn of its store (narratoria/store.h): undo, redo, or a change of
     // branch. NAR_TURN_BEGINNING goes to the beginning; NAR_TURN_CURRENT, which is 0, is refused
     // with NAR_INVALID_ARGUMENT. Not allowed inside a callback. Throws also NAR_BUSY, NAR_NOT_FOUND
