@@ -708,7 +708,12 @@ public:
     static constexpr std::string_view kSchemes[] = {"launcher", "far"};
     static constexpr bool kWaits = true;
     static constexpr plugin::ToolDescription kTools[] = {
-        {"dice", "Rolls a die"}, {"weather", "Tells the weather", R"({"type":"object"})"}};
+        {.name = "dice", .description = "Rolls a die", .synchronous = true},
+        {.name = "weather",
+         .description = "Tells the weather",
+         .input_schema = R"({"type":"object"})",
+         .waits = true,
+         .repeatable = false}};
     using Act = std::function<void(const plugin::InvocationRequest&, plugin::Invocation)>;
     static inline Act act;
     static inline std::string tool;
@@ -777,6 +782,8 @@ TEST_F(InvocationTest, MatchesTheClass) {
     EXPECT_EQ("Tells the weather", view(tools().tools[1]->description));
     EXPECT_EQ(R"({"type":"object"})", view(tools().tools[1]->input_schema));
     EXPECT_EQ("", view(tools().tools[0]->input_schema));
+    EXPECT_EQ(NAR_TOOL_SYNCHRONOUS, tools().tools[0]->flags);
+    EXPECT_EQ(NAR_TOOL_WAITS | NAR_TOOL_NOT_REPEATABLE, tools().tools[1]->flags);
 }
 
 TEST_F(InvocationTest, ShowsTheRequestedTool) {

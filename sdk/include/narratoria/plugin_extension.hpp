@@ -239,6 +239,11 @@ struct ToolDescription {
     // JSON Schema of its result. A result that violates it fails the attempt. Empty: any value.
     std::string_view result_schema = {};
     std::uint32_t try_ms = 0;  // timeout of an attempt; 0: the session's; NAR_NONE: none
+    bool waits = false;        // it mostly waits and takes no job slot (NAR_TOOL_WAITS)
+    // Its end is reported before invoke() returns, so that a script's CALL takes no job slot
+    // (NAR_TOOL_SYNCHRONOUS has the rules).
+    bool synchronous = false;
+    bool repeatable = true;  // false: to run it twice may do harm (NAR_TOOL_NOT_REPEATABLE)
 };
 
 // Provides tools that are functions in the host's process. The class declares them:

@@ -56,12 +56,15 @@ constexpr std::array<nar_tool, Count> c_tools(const ToolDescription (&tools)[Cou
     std::array<nar_tool, Count> out{};
     for (std::size_t at = 0; at < Count; ++at) {
         const ToolDescription& tool = tools[at];
+        const std::uint32_t flags = (tool.waits ? NAR_TOOL_WAITS : 0) |
+                                    (tool.synchronous ? NAR_TOOL_SYNCHRONOUS : 0) |
+                                    (tool.repeatable ? 0 : NAR_TOOL_NOT_REPEATABLE);
         out[at] = {static_cast<std::uint32_t>(sizeof(nar_tool)),
                    0,
                    {tool.name.data(), tool.name.size()},
                    {tool.description.data(), tool.description.size()},
                    {tool.input_schema.data(), tool.input_schema.size()},
-                   0,
+                   flags,
                    0,
                    {tool.result_schema.data(), tool.result_schema.size()},
                    tool.try_ms,
