@@ -53,6 +53,15 @@ std::string hint_about_character(std::string_view rest) {
     }
     if (rest.starts_with("&&")) return "write AND instead of &&";
     if (rest.starts_with("||")) return "write OR instead of ||";
+    if (rest.starts_with("\xC2\xA0")) {
+        return "a no-break space, which looks like a space; replace it by one";
+    }
+    for (const std::string_view quote : {"“", "”", "„", "‘", "’"}) {
+        if (rest.starts_with(quote)) return "write texts in straight double quotes: \"…\"";
+    }
+    if (!rest.empty() && (rest.front() & 0x80) != 0 && utf8::valid_prefix(rest) > 0) {
+        return "names consist of the letters A to Z and a to z, digits and _";
+    }
     switch (rest.empty() ? '\0' : rest.front()) {
         case '!': return "write NOT instead of !";
         case '\'': return "write texts in double quotes: \"…\"";
@@ -66,7 +75,7 @@ std::string hint_about_character(std::string_view rest) {
 std::string hint_about_assignment(std::string_view before) {
     const std::string_view first = word_at(before);
     const std::string_view second = trimmed(before.substr(first.size()));
-    if (first.empty()) return {};
+    if (first.empty() || first == "true" || first == "false" || first == "null") return {};
     if (second.empty()) return "to set a variable, write LET " + std::string(first) + " = …";
     if (word_at(second) == second) {
         const std::string name = upper(first);
@@ -77,7 +86,23 @@ std::string hint_about_assignment(std::string_view before) {
     return "to compare two values, write ==; a statement that sets a variable begins with LET";
 }
 
-std::string hint_about_variable(std::string_view name) {
+// What this language has instead of a word of others.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kOtherWords{{
+    {"WHILE", "there is no WHILE; FOR name IN list DO … END runs a block for each element"},
+    {"ELSEIF", "write ELSE IF … THEN … END END; each IF has its own END"},
+    {"ELIF", "write ELSE IF … THEN … END END; each IF has its own END"},
+    {"RETURN", "a script has no RETURN; it ends after its last statement"},
+    {"BREAK", "there is no BREAK; FOR runs its block for each element of the list"},
+    {"CONTINUE", "there is no CONTINUE; put the rest of the block into an IF"},
+    {"FUNCTION", "a script has no functions of its own; let a tool do it"},
+    {"TRY", "there is no TRY; an error ends the script"},
+    {"SET", "to set a variable, write LET name = …"},
+    {"VAR", "to set a variable, write LET name = …"},
+    {"CONST", "to set a variable, write LET name = …"},
+}};
+
+// `rest` is the text of the line after the name.
+std::string hint_about_variable(std::string_view name, std::string_view rest) {
     const std::string large = upper(name);
     if (large == "TRUE" || large == "FALSE" || large == "NULL") {
         std::string small = large;
@@ -88,7 +113,39 @@ std::string hint_about_variable(std::string_view name) {
     if (std::find(kKeywords.begin(), kKeywords.end(), large) != kKeywords.end()) {
         return "write the keyword in capital letters: " + large;
     }
+    if (std::find(kFunctions.begin(), kFunctions.end(), large) != kFunctions.end()) {
+        return "a function has its arguments in parentheses: " + large + "(…)";
+    }
+    const auto other = std::find_if(kOtherWords.begin(), kOtherWords.end(),
+                                    [&](const auto& word) { return word.first == large; });
+    if (other != kOtherWords.end()) return std::string(other->second);
+    if (trimmed(rest).starts_with('{')) {
+        return "to call a tool, write CALL " + std::string(name) + " { … }";
+    }
     return {};
+}
+
+// `before` and `rest`: the line before and after a place that the parser did not expect.
+std::string hint_about_call(std::string_view before, std::string_view rest) {
+    if (rest.starts_with('}') && before.ends_with(',')) {
+        return "no comma follows the last argument";
+    }
+    std::string_view name = before;
+    while (!name.empty() && is_word(name.back())) name.remove_suffix(1);
+    const std::string_view tool = before.substr(name.size());
+    if (tool.empty() || !trimmed(name).ends_with("CALL")) return {};
+    if (rest.starts_with('(')) {
+        return "the arguments of a CALL are in braces: CALL " + std::string(tool) +
+               " { name: value }";
+    }
+    if (!rest.starts_with('-') && !rest.starts_with('.')) return {};
+    std::string written(tool);
+    for (const char c : rest) {
+        if (!is_word(c) && c != '-') break;  // no extension either
+        written += is_word(c) ? c : '_';
+    }
+    return "in a script, a tool's name has _ for each other character, and no extension: CALL " +
+           written;
 }
 
 // Returns advice that the message does not give; may be empty. The error is at line[at].
@@ -99,7 +156,10 @@ std::string hint_at(const Error& error, std::string_view line, size_t at) {
     if (error.name == "LexerError" || rest.starts_with("\xEF\xBB\xBF")) {
         return hint_about_character(rest);
     }
-    if (error.name == "UndefinedVariableError") return hint_about_variable(word_at(rest));
+    if (error.name == "UndefinedVariableError") {
+        const std::string_view name = word_at(rest);
+        return hint_about_variable(name, rest.substr(name.size()));
+    }
     if (error.name == "RuntimeError" && message.starts_with(kUnknownFunction)) {
         const std::string_view near =
             near_name(message.substr(kUnknownFunction.size()), kFunctions);
@@ -115,6 +175,8 @@ std::string hint_at(const Error& error, std::string_view line, size_t at) {
     if (rest.starts_with('=') && !rest.starts_with("==")) {
         return hint_about_assignment(trimmed(line.substr(0, at)));
     }
+    const std::string about_call = hint_about_call(trimmed(line.substr(0, at)), rest);
+    if (!about_call.empty()) return about_call;
     // The lexer reads an exponent as a name after a number.
     if (at == 0 || !is_digit(line[at - 1]) || !(rest.starts_with('e') || rest.starts_with('E'))) {
         return {};

@@ -183,6 +183,15 @@ void Machine::fail_with(const char* name, std::string message) {
     place(error_, program_->source(), current_byte());
 }
 
+void Machine::fail_on(const Value& value, const char* name, std::string message) {
+    // The language calls both an object.
+    const char* const hint = value.is_null()   ? "the value is null"
+                             : value.is_list() ? "the value is a list"
+                                               : "";
+    fail_with(name, std::move(message));
+    error_.hint = hint;
+}
+
 std::string Machine::hint_at_variable(std::string_view name) const {
     std::vector<std::string_view> names;
     for (const uint32_t each : order_) {
@@ -190,6 +199,12 @@ std::string Machine::hint_at_variable(std::string_view name) const {
                                              : string(program_->variables_[each].name));
     }
     return ask_for_near_name(name, names);
+}
+
+std::string Machine::hint_at_key(std::string_view name, const Value& object) {
+    std::vector<std::string_view> keys;
+    for (const Member& member : object.members()) keys.push_back(member.key.text());
+    return ask_for_near_name(name, keys);
 }
 
 // Fails because a limit forbids a value.
@@ -211,9 +226,11 @@ void Machine::refuse() {
 
 void Machine::type_error(const char* kind, const char* symbol, const char* wanted,
                          const Value& left, const Value& right) {
-    fail_with("TypeError", std::string(kind) + " operator '" + symbol + "' requires " + wanted +
-                               " operands, got " + type_name(left.type()) + " and " +
-                               type_name(right.type()) + ".");
+    const bool is_left = left.is_null() || left.is_list();
+    fail_on(is_left ? left : right, "TypeError",
+            std::string(kind) + " operator '" + symbol + "' requires " + wanted +
+                " operands, got " + type_name(left.type()) + " and " + type_name(right.type()) +
+                ".");
 }
 
 // Fails because the operands of a binary operator are not valid.
@@ -246,21 +263,24 @@ void Machine::operand_error(const Instruction& instruction) {
 }
 
 void Machine::unary_error(const Instruction& instruction) {
-    const char* const type = type_name(frame_[instruction.b].type());
+    const Value& value = frame_[instruction.b];
+    const char* const type = type_name(value.type());
     if (instruction.operation == Operation::Not) {
-        return fail_with(
-            "TypeError",
+        return fail_on(
+            value, "TypeError",
             std::string("Logical operator 'NOT' requires a boolean operand, got ") + type + ".");
     }
-    fail_with("TypeError", std::string("Unary operator '") +
-                               (instruction.operation == Operation::Negate ? '-' : '+') +
-                               "' requires a number operand, got " + type + ".");
+    fail_on(value, "TypeError",
+            std::string("Unary operator '") +
+                (instruction.operation == Operation::Negate ? '-' : '+') +
+                "' requires a number operand, got " + type + ".");
 }
 
 void Machine::index_error(const Value& list, const Value& index) {
     if (!list.is_list()) {
-        return fail_with("TypeError", std::string("Cannot access index on non-list value (type: ") +
-                                          type_name(list.type()) + ").");
+        return fail_on(list, "TypeError",
+                       std::string("Cannot access index on non-list value (type: ") +
+                           type_name(list.type()) + ").");
     }
     std::string shown;
     append_converted(shown, index);
@@ -283,13 +303,15 @@ void Machine::member_error(const Instruction& instruction) {
     const std::string property(string(instruction.c));
     const std::string kind = kind_name(static_cast<NodeKind>(instruction.extra));
     if (object.is_object()) {
-        return fail_with(
+        fail_with(
             "MemberAccessError",
             "Property '" + property + "' does not exist on object resulting from '" + kind + "'.");
+        error_.hint = hint_at_key(property, object);
+        return;
     }
-    fail_with("MemberAccessError", "Cannot access property '" + property +
-                                       "' on non-object value resulting from '" + kind +
-                                       "' (type: " + type_name(object.type()) + ").");
+    fail_on(object, "MemberAccessError",
+            "Cannot access property '" + property + "' on non-object value resulting from '" +
+                kind + "' (type: " + type_name(object.type()) + ").");
 }
 
 // ---------------------------------------------------------------- running
@@ -551,9 +573,9 @@ void Machine::execute() {
                 const Value& condition = frame[instruction.b];
                 if (!condition.is_boolean()) {
                     NUWA_SAVE();
-                    return fail_with("InvalidConditionError",
-                                     std::string("IF condition evaluated to type ") +
-                                         type_name(condition.type()) + ", expected boolean.");
+                    return fail_on(condition, "InvalidConditionError",
+                                   std::string("IF condition evaluated to type ") +
+                                       type_name(condition.type()) + ", expected boolean.");
                 }
                 if (!condition.boolean()) next = code + instruction.c;
                 break;
@@ -562,9 +584,9 @@ void Machine::execute() {
                 const Value& list = frame[instruction.b];
                 if (!list.is_list()) {
                     NUWA_SAVE();
-                    return fail_with("InvalidIterableError",
-                                     std::string("FOR loop expected an iterable list, got ") +
-                                         type_name(list.type()) + ".");
+                    return fail_on(list, "InvalidIterableError",
+                                   std::string("FOR loop expected an iterable list, got ") +
+                                       type_name(list.type()) + ".");
                 }
                 frame[instruction.a] = list;
                 frame[instruction.a + 1].set_number(0);
@@ -737,15 +759,15 @@ bool Machine::print(const Value& value) {
 
 bool Machine::format(const Value& text, const Value& object, Value& result) {
     if (!text.is_string()) {
-        fail_with("TypeError",
-                  std::string("FORMAT function's first argument must be a string, got ") +
-                      type_name(text.type()));
+        fail_on(text, "TypeError",
+                std::string("FORMAT function's first argument must be a string, got ") +
+                    type_name(text.type()));
         return false;
     }
     if (!object.is_object()) {
-        fail_with("TypeError",
-                  std::string("FORMAT function's second argument must be an object, got ") +
-                      type_name(object.type()));
+        fail_on(object, "TypeError",
+                std::string("FORMAT function's second argument must be an object, got ") +
+                    type_name(object.type()));
         return false;
     }
     const auto is_letter = [](char c) {
@@ -771,6 +793,7 @@ bool Machine::format(const Value& text, const Value& object, Value& result) {
                 if (value == nullptr) {
                     fail_with("RuntimeError", "Key '" + std::string(name) +
                                                   "' not found in FORMAT arguments object");
+                    error_.hint = hint_at_key(name, object);
                     return false;
                 }
                 append_text(out, *value);
@@ -797,8 +820,9 @@ bool Machine::look_up(const Instruction& instruction, Value& result, uint64_t& w
     const Value path = take(program_->operands_[instruction.b + 1]);
     Value otherwise = is_get ? take(program_->operands_[instruction.b + 2]) : Value();
     const auto refuse_argument = [&](const char* which, const char* wanted, const Value& given) {
-        fail_with("TypeError", std::string(name) + " function's " + which + " argument must be " +
-                                   wanted + ", got " + type_name(given.type()));
+        fail_on(given, "TypeError",
+                std::string(name) + " function's " + which + " argument must be " + wanted +
+                    ", got " + type_name(given.type()));
         return false;
     };
     if (!at.is_object() && !at.is_list()) {

@@ -124,9 +124,12 @@ private:
     // The byte of the source from which the current instruction was compiled.
     uint32_t current_byte() const { return program_->bytes_[at_]; }
     void fail_with(const char* name, std::string message);
+    // Also says which value it is, if the message calls it an object and it is not one.
+    void fail_on(const Value& value, const char* name, std::string message);
     void fail_without_place(const char* name, std::string message);
     // Asks for the variable with a similar name that has a value; empty if there is none.
     std::string hint_at_variable(std::string_view name) const;
+    static std::string hint_at_key(std::string_view name, const Value& object);
     void refuse();
     void type_error(const char* kind, const char* symbol, const char* wanted, const Value& left,
                     const Value& right);

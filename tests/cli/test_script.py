@@ -332,7 +332,22 @@ def test_first_ctrl_c_ends_a_script_blocked_on_a_full_pipe(script, command, opti
      "  hint: the IF of line 2 has no END; an IF after ELSE needs an END of its own"),
     ("Print(1)", "  hint: did you mean PRINT?"),
     ("PRINT(UPPER(1))", "  hint: the functions are FORMAT, GET, HAS, NOW and PRINT; CALL calls a tool"),
-    ("LET score = 1\nPRINT(scroe)", '  hint: did you mean "score"?')])
+    ("LET score = 1\nPRINT(scroe)", '  hint: did you mean "score"?'),
+    ("PRINT(“a”)", '  hint: write texts in straight double quotes: "…"'),
+    ("PRINT(\u00a01)", "  hint: a no-break space, which looks like a space; replace it by one"),
+    ("LET größe = 1", "  hint: names consist of the letters A to Z and a to z, digits and _"),
+    ('PRINT "a"', "  hint: a function has its arguments in parentheses: PRINT(…)"),
+    ("WHILE true", "  hint: there is no WHILE; FOR name IN list DO … END runs a block for each element"),
+    ("elif true", "  hint: write ELSE IF … THEN … END END; each IF has its own END"),
+    ("ring {}", "  hint: to call a tool, write CALL ring { … }"),
+    ("CALL ring(1)", "  hint: the arguments of a CALL are in braces: CALL ring { name: value }"),
+    ("CALL ring-bell.py { }",
+     "  hint: in a script, a tool's name has _ for each other character, and no extension: CALL ring_bell"),
+    ("CALL ring { a: 1, }", "  hint: no comma follows the last argument"),
+    ("LET room = { exits: 1 }\nPRINT(room.exit)", '  hint: did you mean "exits"?'),
+    ('PRINT(FORMAT("{nmae}", { name: 1 }))', '  hint: did you mean "name"?'),
+    ("PRINT(null.a)", "  hint: the value is null"),
+    ("PRINT(1 + [2])", "  hint: the value is a list")])
 def test_script_error_has_a_hint(script, source, hint):
     assert script(source).err.splitlines()[-1] == hint
 

@@ -26,7 +26,8 @@ TEST(ScriptError, CaretIsBelowItsCharacter) {
     EXPECT_EQ(described("\tLET \xC3\xBC"),
               "LexerError: Unknown character '\xC3\xBC' at line 1, column 6\n"
               "  1 | \tLET \xC3\xBC\n"
-              "    | \t    ^\n");
+              "    | \t    ^\n"
+              "  hint: names consist of the letters A to Z and a to z, digits and _\n");
     EXPECT_EQ(described("\n\nLET a = \"\xC3\xBC\" LET\r\n"),
               "ParserError: Expected variable name after 'LET'. at 4:1\n"
               "  4 | \n"
