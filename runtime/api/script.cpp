@@ -2,10 +2,14 @@
 #include "narratoria/script.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/barrier.hpp"
 #include "api/store_error.hpp"
+#include "base/json/tape.hpp"
 #include "base/json/writer.hpp"
 #include "script/machine.hpp"
 #include "script/syntax.hpp"
@@ -64,6 +68,18 @@ std::string tools_folder(session::Session& its, nar_str given) {
     return its.engine().settings().root + "/" + folder;
 }
 
+nar_status read_script(const nar_script* script, nar_script& read, nar_error* error) {
+    if (script == nullptr) return refuse_argument(error, "the script must not be NULL");
+    if (const std::string fault = read_struct(script, read); !fault.empty()) {
+        return refuse_argument(error, "nar_script " + fault);
+    }
+    if ((read.flags & ~static_cast<uint32_t>(NAR_SCRIPT_WITHOUT_SCOPE)) != 0) {
+        return refuse_argument(error, "the script's flags have an unknown bit");
+    }
+    if (has_nul(read.tools)) return refuse_argument(error, kNulInTools);
+    return NAR_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -76,17 +92,10 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
         if (its.replays()) return refuse_replay(error);
         nar_script given;
         nar_script_handler read;
-        if (script == nullptr) return refuse_argument(error, "the script must not be NULL");
-        if (const std::string fault = read_struct(script, given); !fault.empty()) {
-            return refuse_argument(error, "nar_script " + fault);
-        }
+        if (const nar_status status = read_script(script, given, error)) return status;
         if (const std::string fault = read_struct(handler, read); !fault.empty()) {
             return refuse_argument(error, "nar_script_handler " + fault);
         }
-        if ((given.flags & ~static_cast<uint32_t>(NAR_SCRIPT_WITHOUT_SCOPE)) != 0) {
-            return refuse_argument(error, "the script's flags have an unknown bit");
-        }
-        if (has_nul(given.tools)) return refuse_argument(error, kNulInTools);
         const std::string tools = tools_folder(its, given.tools);
         script::Error fault;
         const auto program =
@@ -96,6 +105,37 @@ nar_status nar_session_run_script(nar_session* session, const nar_script* script
             return submitted(its, submission);
         }
         return refuse(error, fault, view(given.source));
+    });
+}
+
+nar_status nar_session_check_script(nar_session* session, const nar_script* script,
+                                    nar_text** errors, nar_error* error) {
+    return on_session(session, error, [&](session::Session& its) -> nar_status {
+        nar_script given;
+        if (const nar_status status = read_script(script, given, error)) return status;
+        std::optional<std::vector<std::string_view>> names;
+        json::Document scope;
+        if (!view(given.scope).empty()) {
+            json::ParseError fault;
+            if (!scope.parse(view(given.scope), fault) || !scope.root().is_object()) {
+                return fail(error, NAR_INVALID_DOCUMENT, "SCOPE", "the scope is not a JSON object");
+            }
+            names.emplace();
+            for (const json::Member variable : scope.root().members()) {
+                names->push_back(variable.key);
+            }
+        }
+        return give_text(errors, error, [&](std::string& text) {
+            text += '[';
+            for (const script::Error& each :
+                 its.tools().check_script(view(given.source), its.script_limits(), names,
+                                          tools_folder(its, given.tools))) {
+                if (text.size() > 1) text += ',';
+                text += json_of(each, script::describe(each, view(given.source)));
+            }
+            text += ']';
+            return NAR_OK;
+        });
     });
 }
 

@@ -390,43 +390,24 @@ void Compiler::call_function(const Node& self) {
     const uint32_t symbol = syntax_.functions[self.value].name;
     const uint32_t count = syntax_.functions[self.value].arguments;
     const std::string_view name = syntax_.symbols.text(symbol);
-    const auto fail = [&](const std::string& message) {
+    if (const std::string fault = function_fault(name, count); !fault.empty()) {
         for (uint32_t i = 0; i < count; ++i) pop();
-        program_.strings_.push_back(Memory::immortal_string(message));
+        program_.strings_.push_back(Memory::immortal_string(fault));
         push_result(emit(Operation::Fail, self.byte, 0, 0,
                          static_cast<uint32_t>(program_.strings_.size() - 1)));
-    };
-    if (name == "NOW") {
+    } else if (name == "NOW") {
         push_result(emit(Operation::Now, self.byte));
     } else if (name == "PRINT") {
-        if (count != 1) {
-            return fail("Function PRINT() expects exactly 1 argument, got " +
-                        std::to_string(count));
-        }
         const uint32_t value = pop().place;
         push_result(emit(Operation::Print, self.byte, 0, value));
     } else if (name == "FORMAT") {
-        if (count != 2) {
-            return fail(
-                "FORMAT function expects 2 arguments (template string, values object), got " +
-                std::to_string(count));
-        }
         const uint32_t object = pop().place;
         const uint32_t text = pop().place;
         push_result(emit(Operation::Format, self.byte, 0, text, object));
-    } else if (name == "HAS" || name == "GET") {
-        const uint32_t expected = name == "HAS" ? 2 : 3;
-        if (count != expected) {
-            return fail("Function " + std::string(name) + "() expects " +
-                        (expected == 2 ? "2 arguments (object, path)"
-                                       : "3 arguments (object, path, default)") +
-                        ", got " + std::to_string(count));
-        }
+    } else {  // HAS or GET
         uint32_t first = 0;
         take_operands(count, first);
         push_result(emit(Operation::Lookup, self.byte, 0, first, count));
-    } else {
-        fail("Unknown function called: " + std::string(name));
     }
 }
 

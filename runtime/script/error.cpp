@@ -187,6 +187,20 @@ std::string hint_at(const Error& error, std::string_view line, size_t at) {
     return "numbers have no exponent; write all digits";
 }
 
+// Returns the line of the error; sets `at` to the offset of its column.
+std::string_view line_of(const Error& error, std::string_view source, size_t& at) {
+    for (uint32_t line = 1; line < error.line; ++line) {
+        source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
+    }
+    source = source.substr(0, source.find('\n'));
+    if (source.ends_with('\r')) source.remove_suffix(1);
+    at = 0;
+    for (uint32_t column = 1; column < error.column && at < source.size(); ++column) {
+        at = utf8::next(source, at);
+    }
+    return source;
+}
+
 }  // namespace
 
 void place(Error& error, std::string_view source, size_t byte) {
@@ -195,18 +209,42 @@ void place(Error& error, std::string_view source, size_t byte) {
     error.column = static_cast<uint32_t>(position.column);
 }
 
+std::string undefined_variable(std::string_view name) {
+    return "Variable '" + std::string(name) + "' not defined.";
+}
+
+std::string missing_tool(std::string_view name) {
+    return "Tool '" + std::string(name) + "' not found.";
+}
+
+std::string function_fault(std::string_view name, uint32_t arguments) {
+    const auto expects = [&](uint32_t count, const char* before, const char* wanted) {
+        if (arguments == count) return std::string();
+        return before + std::string(" expects ") + wanted + ", got " + std::to_string(arguments);
+    };
+    if (name == "NOW") return {};  // the parser has checked it
+    if (name == "PRINT") return expects(1, "Function PRINT()", "exactly 1 argument");
+    if (name == "FORMAT") {
+        return expects(2, "FORMAT function", "2 arguments (template string, values object)");
+    }
+    if (name == "HAS") return expects(2, "Function HAS()", "2 arguments (object, path)");
+    if (name == "GET") return expects(3, "Function GET()", "3 arguments (object, path, default)");
+    return "Unknown function called: " + std::string(name);
+}
+
+std::string hint_of(const Error& error, std::string_view source) {
+    if (!error.hint.empty() || error.line == 0) return error.hint;
+    size_t at = 0;
+    const std::string_view line = line_of(error, source, at);
+    return hint_at(error, line, at);
+}
+
 std::string describe(const Error& error, std::string_view source) {
     std::string out = error.name + ": " + error.message + "\n";
     if (error.line == 0) return out;
-    for (uint32_t line = 1; line < error.line; ++line) {
-        source.remove_prefix(std::min(source.find('\n'), source.size() - 1) + 1);
-    }
-    source = source.substr(0, source.find('\n'));
-    if (source.ends_with('\r')) source.remove_suffix(1);
+    const std::string hint = hint_of(error, source);
     size_t at = 0;
-    for (uint32_t column = 1; column < error.column && at < source.size(); ++column) {
-        at = utf8::next(source, at);
-    }
+    source = line_of(error, source, at);
     size_t begin = at > kShownBefore ? at - kShownBefore : 0;
     while (begin < at && utf8::continues(source[begin])) ++begin;
     size_t end = std::min(source.size(), at + kShownAfter);
@@ -227,7 +265,6 @@ std::string describe(const Error& error, std::string_view source) {
         if (!utf8::continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }
     out += "^\n";
-    const std::string hint = error.hint.empty() ? hint_at(error, source, at) : error.hint;
     if (!hint.empty()) out.append("  hint: ").append(hint).append("\n");
     return out;
 }

@@ -23,6 +23,15 @@ struct Error {
 // Sets line and column to the position of `byte` in `source`.
 void place(Error& error, std::string_view source, size_t byte);
 
+// The messages of errors that the machine and a check report.
+std::string undefined_variable(std::string_view name);
+std::string missing_tool(std::string_view name);
+// Empty if there is a function of this name with so many arguments.
+std::string function_fault(std::string_view name, uint32_t arguments);
+
+// Returns what to do about an error, if its message does not say it; may be empty.
+std::string hint_of(const Error& error, std::string_view source);
+
 // Returns a human-readable text: name and message, the line of the source with a caret below the
 // column, and for some errors a line "  hint: …".
 std::string describe(const Error& error, std::string_view source);

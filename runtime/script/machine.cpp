@@ -558,8 +558,7 @@ void Machine::execute() {
             case Operation::Require:
                 if (!frame[instruction.b].is_defined()) {
                     NUWA_SAVE();
-                    fail_with("UndefinedVariableError",
-                              "Variable '" + std::string(string(instruction.c)) + "' not defined.");
+                    fail_with("UndefinedVariableError", undefined_variable(string(instruction.c)));
                     error_.hint = hint_at_variable(string(instruction.c));
                     return;
                 }
@@ -609,8 +608,7 @@ void Machine::execute() {
             case Operation::FindTool:
                 if (!tools_.has(string(instruction.c))) {
                     NUWA_SAVE();
-                    fail_with("ToolNotFoundError",
-                              "Tool '" + std::string(string(instruction.c)) + "' not found.");
+                    fail_with("ToolNotFoundError", missing_tool(string(instruction.c)));
                     error_.hint = tools_.hint(string(instruction.c));
                     return;
                 }

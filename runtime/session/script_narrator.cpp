@@ -44,7 +44,7 @@ public:
         disabled_ = disabled;
         std::string scope, state;
         session_.read_state("", state);
-        json::ObjectWriter(scope)
+        json::ObjectWriter(scope)  // script_narrator_scope()
             .raw("prompt", root.find("prompt").find("text").raw())
             .raw("state", state)
             .raw("disabledSkills", disabled)
@@ -108,6 +108,10 @@ private:
         if (!narrative_.empty()) writer.string("narrative", narrative_);
         writer.raw("tools", "[]");
         const script::Value ending = run_->variable("ending");
+        if (ending.is_defined() && !ending.is_string()) {
+            session_.warn("NARRATIVE_ENDING",
+                          file_ + ": the variable ending is not a string, so it is not used");
+        }
         if (ending.is_string()) {
             writer.key("metadata");
             json::ObjectWriter(plan).string("ending", ending.text()).end();
@@ -196,6 +200,10 @@ const void* plugin_extension(nar_str id) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> script_narrator_scope() {
+    return {"prompt", "state", "disabledSkills", "random"};
+}
 
 const plugin::Library& script_narrator_library() {
     static const plugin::Library library = [] {

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugin/library.hpp"
 #include "session/story.hpp"
@@ -16,6 +17,9 @@
 namespace narratoria::session {
 
 inline constexpr const char* kScriptNarrator = plugin::kBuiltInIds[1];
+
+// The names of the variables that a narrator's script is given.
+std::vector<std::string_view> script_narrator_scope();
 
 // The narrator as a built-in plugin without a file. The settings hold the text of the story's
 // script `name`, or the reason why it cannot be used.

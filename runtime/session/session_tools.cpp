@@ -7,6 +7,7 @@
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
 #include "process/script.hpp"
+#include "script/check.hpp"
 #include "session/script_name.hpp"
 #include "session/script_run.hpp"
 
@@ -137,6 +138,16 @@ void SessionTools::list(std::string& json) const {
         tool::append_json(json, *each, script_name(*each), problem_of(*each));
     }
     json += ']';
+}
+
+std::vector<script::Error> SessionTools::check_script(
+    std::string_view source, const script::Limits& limits,
+    const std::optional<std::vector<std::string_view>>& scope, const std::string& folder) const {
+    const ScriptTools tools(registry_, folder);
+    const auto missing = [&](std::string_view name) {
+        return tools.has(name) ? std::nullopt : std::optional(tools.hint(name));
+    };
+    return script::check(source, limits, {scope, missing});
 }
 
 void SessionTools::list_script_names(const std::string& folder, std::string& json) const {

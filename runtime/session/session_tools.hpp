@@ -3,10 +3,14 @@
 // The tools of a session, for its host (narratoria/tools.h).
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plugin/dispatcher.hpp"
+#include "script/error.hpp"
+#include "script/limits.hpp"
 #include "tool/model_form.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
@@ -33,6 +37,10 @@ public:
     void list(std::string& json) const;
     // Appends the names that scripts can CALL, as JSON. `folder`: additional tools; may be empty.
     void list_script_names(const std::string& folder, std::string& json) const;
+    // Like nar_session_check_script. `scope`: the names of the script's variables, if known.
+    std::vector<script::Error> check_script(
+        std::string_view source, const script::Limits& limits,
+        const std::optional<std::vector<std::string_view>>& scope, const std::string& folder) const;
     // Appends {"tools", "leftOut"}, as nar_session_tools_for_models returns it.
     void list_for_models(tool::ModelForm form, std::string& json) const;
 

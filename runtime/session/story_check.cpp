@@ -23,8 +23,10 @@
 #include "plugin/search.hpp"
 #include "process/find_program.hpp"
 #include "process/script.hpp"
+#include "script/check.hpp"
 #include "session/plugin_setup.hpp"
 #include "session/prompts_check.hpp"
+#include "session/script_narrator.hpp"
 #include "session/script_run.hpp"
 #include "session/story_toml.hpp"
 #include "tool/project/project.hpp"
@@ -365,6 +367,19 @@ private:
         if (!program->acts()) {
             warn({"", {"", "", 0, "", story_.narrator}}, "story-script-silent",
                  "the script has no PRINT and no CALL, so the player sees nothing");
+        }
+        for (const script::Error& fault :
+             script::check(*story_.script_text, {}, {script_narrator_scope(), {}})) {
+            Mention mention{"", {"", "", 0, "", story_.narrator}};
+            mention.place.line = fault.line;
+            mention.place.column = fault.column;
+            std::string message = fault.name + ": " + fault.message;
+            if (const std::string hint = script::hint_of(fault, *story_.script_text);
+                !hint.empty()) {
+                if (message.ends_with('.')) message.pop_back();
+                message += "; " + hint;
+            }
+            warn(mention, "story-script-fails", message);
         }
         tool::Registry registry(story_.folder + "/tools");
         for (const auto& tool : project_tools_) registry.add(tool);

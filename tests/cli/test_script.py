@@ -188,6 +188,30 @@ def test_check_prints_one_line_for_editors(script):
     assert big.err.startswith("a.nuwa:1:1: error: SizeLimitError: "), big
 
 
+def test_check_finds_what_fails_whenever_it_runs(script):
+    script.tool("lamp", FAILS)
+    source = ("IF false THEN\n  PRNT(1) PRINT(1, 2) CALL lmap {}\nEND\n"
+              "CALL lamp { n: who } PRINT(whoo) WHILE LET here = here")
+    assert script(source, "--check").exits(1, out="").err.splitlines() == [
+        "a.nuwa:2:3: error: RuntimeError: Unknown function called: PRNT; did you mean PRINT?",
+        "a.nuwa:2:11: error: RuntimeError: Function PRINT() expects exactly 1 argument, got 2",
+        "a.nuwa:2:23: error: ToolNotFoundError: Tool 'lmap' not found; did you mean \"lamp\"?",
+        "a.nuwa:4:34: error: UndefinedVariableError: Variable 'WHILE' not defined; "
+        "there is no WHILE; FOR name IN list DO … END runs a block for each element"]
+    known = script(source, "--check", "--scope", '{"who": 1}').err
+    assert "Variable 'who'" not in known and "Variable 'whoo' not defined; did you mean \"who\"?" in known
+
+
+def test_check_knows_the_tools_only_if_it_is_given_them(script, command):
+    script("CALL lamp {}", "--check").exits(1)
+    command("script", "--check", "a.nuwa").exits(0, out="")
+
+
+def test_standard_error_of_a_failed_tool_is_shown(script):
+    script.tool("light", "#!/bin/sh\necho 'no match found' >&2\nexit 3\n")
+    assert script("PRINT(1)\nCALL light {}").exits(1).err.splitlines()[-1] == "  | no match found"
+
+
 def test_ambiguous_tool_name_is_an_error_that_names_both_files(script):
     script.tool("roll-dice", ROLL)
     script.tool("roll_dice.py", ROLL)

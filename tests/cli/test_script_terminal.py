@@ -226,6 +226,16 @@ def test_repeated_ctrl_c_at_the_prompt_keeps_the_session(typist):
     assert it.terminal.finish().status == 128 + signal.SIGTERM
 
 
+def test_error_with_several_lines_shows_the_typed_source(typist, command):
+    command.script("tools/wet.py", """#!/usr/bin/env python3
+import json
+print(json.dumps({"version": "0", "type": "error", "errorCode": "WET", "errorMessage": "wet\\nand cold"}))
+print(json.dumps({"version": "0", "type": "done", "ok": False}))
+""")
+    shown = typist("--tools", str(command.folder / "tools")).enter("CALL wet {}")
+    assert "\n  1 | CALL wet {}\n    | ^\n" in shown
+
+
 def test_ctrl_d_and_signals_end_the_session(typist):
     it = typist()
     it.terminal.type(CTRL_D)

@@ -212,8 +212,11 @@ def test_complete_story_has_no_warnings(command):
     ("PRINT(1)\n  CALL lmap {}", 0,
      'tale.nuwa:2:3: warning: CALL lmap: no tool of the story has this name; did you mean "lamp"? '
      "[story-tool-missing]"),
-    ("CALL lamp { a: CALL lamp {} }", 0, None),
-], ids=["parser", "silent", "lexer", "tool", "valid"])
+    ("PRINT(promt)", 0,
+     "tale.nuwa:1:7: warning: UndefinedVariableError: Variable 'promt' not defined; did you mean \"prompt\"? "
+     "[story-script-fails]"),
+    ("CALL lamp { a: CALL lamp { n: random, p: prompt, s: state, d: disabledSkills } }", 0, None),
+], ids=["parser", "silent", "lexer", "tool", "variable", "valid"])
 def test_story_script_and_its_calls_are_checked(command, script, status, line):
     folder = story_with(command, '[narrator]\nname = "tale.nuwa"\n')
     (folder / "tale.nuwa").write_text(script)

@@ -96,6 +96,12 @@ TEST_F(ScriptNarrator, ChoicesThatAreNotAListOfStringsGiveAWarning) {
     EXPECT_THAT(warnings(), ElementsAre(HasSubstr("choices is not a list of strings")));
 }
 
+TEST_F(ScriptNarrator, EndingThatIsNotAStringGivesAWarning) {
+    open(R"(PRINT("You row away.") LET ending = 5)");
+    prompt("go");
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("the variable ending is not a string")));
+}
+
 TEST_F(ScriptNarrator, ScriptThatDoesNothingGivesOneWarning) {
     for (const std::string_view script : {"LET a = 1", "", "// a comment\n"}) {
         recorder.records.clear();

@@ -74,25 +74,53 @@ void complain_of(const script::ScriptError& error, const std::string& file) {
 
 // Prints exactly one line, always with a place, for editors.
 void complain_to_editor(const script::ScriptError& error, const std::string& file) {
+    constexpr std::string_view kHint = "  hint: ";
     const json::Document read = json::read(error);
-    complain_lines(
-        {fmt::format("{}:{}:{}: error: {}: {}", display_path(file),
-                     std::max<std::uint64_t>(json::count(read, "line"), 1),
-                     std::max<std::uint64_t>(json::count(read, "column"), 1),
-                     printable(json::text(read, "name")), printable(json::text(read, "message")))});
+    const std::vector<std::string> lines = script::lines_of(error);
+    std::string message = printable(json::text(read, "message"));
+    if (!lines.empty() && lines.back().starts_with(kHint)) {
+        if (message.ends_with('.')) message.pop_back();
+        message += "; " + lines.back().substr(kHint.size());
+    }
+    complain_lines({fmt::format("{}:{}:{}: error: {}: {}", display_path(file),
+                                std::max<std::uint64_t>(json::count(read, "line"), 1),
+                                std::max<std::uint64_t>(json::count(read, "column"), 1),
+                                printable(json::text(read, "name")), message)});
 }
 
-int parse_only(const std::string& source, const ScriptOptions& options) {
+int print_tree(const std::string& source, const ScriptOptions& options) {
     script::ScriptSession::Outcome outcome;
     std::string tree;
-    outcome.error = script::parse_script(source, options.tree ? &tree : nullptr);
-    const bool is_valid = outcome.error.empty();
-    if (options.tree && is_valid) print_output(tree + "\n", "the syntax tree");
-    else if (options.json) print_output(as_json({}, outcome) + "\n", "the result");
-    else if (!is_valid && options.check) complain_to_editor(outcome.error, options.file);
-    else if (!is_valid) complain_of(outcome.error, options.file);
-    if (is_valid) return kExitSuccess;
-    return options.check ? kExitFailure : kExitRefused;
+    outcome.error = script::parse_script(source, &tree);
+    if (outcome.error.empty()) {
+        print_output(tree + "\n", "the syntax tree");
+        return kExitSuccess;
+    }
+    if (options.json) print_output(as_json({}, outcome) + "\n", "the result");
+    else complain_of(outcome.error, options.file);
+    return kExitRefused;
+}
+
+int check_only(const std::string& source, const ScriptOptions& options) {
+    script::ScriptSession session(options.story, options.tools, options.project, options.groups,
+                                  options.limits, nullptr);
+    const std::string scope =
+        options.scope ? read_object(kScriptScope, options.scope) : std::string();
+    std::vector<script::ScriptError> errors = session.check(source, scope);
+    // Without one of these, the tools of the script are unknown.
+    if (!options.tools && !options.story && options.project.empty()) {
+        std::erase_if(errors, [](const script::ScriptError& error) {
+            return json::text(json::read(error), "name") == "ToolNotFoundError";
+        });
+    }
+    if (options.json) {
+        script::ScriptSession::Outcome outcome;
+        if (!errors.empty()) outcome.error = errors.front();
+        print_output(as_json({}, outcome) + "\n", "the result");
+    } else {
+        for (const script::ScriptError& error : errors) complain_to_editor(error, options.file);
+    }
+    return errors.empty() ? kExitSuccess : kExitFailure;
 }
 
 // NULL without --trace.
@@ -113,7 +141,8 @@ std::unique_ptr<CallTrace> trace_of(const ScriptOptions& options) {
 
 int run_file(const ScriptOptions& options) {
     const std::string source = read_document(options.file, "script");
-    if (options.check || options.tree) return parse_only(source, options);
+    if (options.tree) return print_tree(source, options);
+    if (options.check) return check_only(source, options);
     const std::string scope = read_object(kScriptScope, options.scope);
     require_standard_output("what the script prints");
 
@@ -137,6 +166,7 @@ int run_file(const ScriptOptions& options) {
         else print_unless_interrupted(result, "the result");
     } else if (!outcome.error.empty() && !was_interrupted) {
         complain_of(outcome.error, options.file);
+        complain_lines(outcome.diagnostics);
     }
     if (interruption::received() != 0) return kExitSignal + interruption::received();
     if (!outcome.has_run) return kExitRefused;
@@ -208,7 +238,7 @@ void add_script(Command application) {
     command.flag("--json", options->json,
                  "Print one object instead: {\"output\":[…],\"scope\":{…},\"error\":…}");
     command.flag("--check", options->check,
-                 "Only check the script: one line FILE:LINE:COLUMN: error: MESSAGE for editors");
+                 "Only check the script: a line FILE:LINE:COLUMN: error: MESSAGE for each fault");
     command.flag("--ast", options->tree, "Only print the syntax tree, as JSON");
     options->limits.add_to(command);
     options->groups.add_to(command);
@@ -216,7 +246,7 @@ void add_script(Command application) {
         "Exit status: 0 the script ran to its end, 1 it failed (or --check found a fault), 2 it "
         "was\n"
         "not run, for example because it is not valid, 130 after Ctrl-C. --json prints the object\n"
-        "in all of these cases.\n"
+        "in all of these cases, unless an option is refused or the script cannot be read.\n"
         "Example:\n"
         "  echo 'PRINT(FORMAT(\"Hello {name}\", {name: who}))' |\n"
         "      narratoria script - --scope '{\"who\": \"Ada\"}'");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "display.hpp"
@@ -125,6 +126,7 @@ private:
             const bool shows = has_value(tree);
             error = execute(shows ? std::string(kPrintCall) + input + "\n)" : input);
             if (!error.empty()) complain_of(error, shows);
+            complain_lines(diagnostics_);
             return true;
         }
         const json::Document read = json::read(error);
@@ -135,6 +137,7 @@ private:
 
     ScriptError execute(const std::string& source) {
         std::string lines;
+        diagnostics_.clear();
         const auto say_lines = [&] { print_lines(lines); };
         try {
             ScriptSession::Outcome outcome = session_.run(
@@ -142,6 +145,7 @@ private:
                 [&](std::string_view line) { (lines += printable_lines(line)) += '\n'; },
                 say_lines);
             if (outcome.has_run && !outcome.scope.empty()) scope_ = std::move(outcome.scope);
+            diagnostics_ = std::move(outcome.diagnostics);
             return std::move(outcome.error);
         } catch (const Error& error) {
             say_lines();
@@ -156,20 +160,24 @@ private:
 
     void complain_of(const ScriptError& error, bool is_wrapped) {
         std::vector<std::string> lines = lines_of(error);
-        // The width of "  1 | ", the prefix of the source and caret lines.
+        // The source line and the caret line, which follow the message, begin with "  1 | ".
         constexpr std::size_t kMargin = 6;
-        if (is_wrapped && lines.size() >= 3 &&
-            std::string_view(lines[1]).substr(kMargin).starts_with(kPrintCall)) {
-            lines[1].erase(kMargin, kPrintCall.size());
-            // The caret line may be shorter if a limit was exceeded at the wrapper itself.
-            if (lines[2].size() > kMargin + kPrintCall.size())
-                lines[2].erase(kMargin, kPrintCall.size());
+        const std::string wrapped = "  1 | " + std::string(kPrintCall);
+        const auto source =
+            std::find_if(lines.rbegin(), lines.rend(),
+                         [&](const std::string& line) { return line.starts_with(wrapped); });
+        if (is_wrapped && source != lines.rend() && source != lines.rbegin()) {
+            source->erase(kMargin, kPrintCall.size());
+            std::string& caret = *std::prev(source);
+            // It may be shorter if a limit was exceeded at the wrapper itself.
+            if (caret.size() > kMargin + kPrintCall.size()) caret.erase(kMargin, kPrintCall.size());
         }
         complain_lines(lines);
     }
 
     ScriptSession& session_;
     std::string scope_;
+    std::vector<std::string> diagnostics_;  // of the last script
     const std::unique_ptr<input::LineReader> editor_;
 };
 

@@ -13,6 +13,7 @@
 #include "io/interruption.hpp"
 #include "io/message.hpp"
 #include "io/notice.hpp"
+#include "io/outcome.hpp"
 #include "json.hpp"
 #include "narratoria/script.h"
 #include "story/folder.hpp"
@@ -117,7 +118,12 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
             [&](const ScriptEnd& end) {
                 outcome = {.has_run = true,
                            .scope = std::string(end.scope),
-                           .error = std::string(end.error)};
+                           .error = std::string(end.error),
+                           .diagnostics = {}};
+                const bool is_of_tool =
+                    json::text(json::read(outcome.error), "name") == "ToolExecutionError";
+                if (is_of_tool && end.result)
+                    outcome.diagnostics = lines_about_failure(end.result, true);
             },
             wants_scope ? 0 : NAR_SCRIPT_WITHOUT_SCOPE);
     } catch (const Error& error) {
@@ -140,6 +146,13 @@ ScriptSession::Outcome ScriptSession::run(const std::string& source, const std::
         throw Failed("the engine became idle without a result; please report this");
     }
     return outcome;
+}
+
+std::vector<ScriptError> ScriptSession::check(const std::string& source, const std::string& scope) {
+    std::vector<ScriptError> errors;
+    const json::Document read = json::read(session_->check_script(source, scope, tools_).view());
+    for (const json::Value& error : read.GetArray()) errors.push_back(json::line(error));
+    return errors;
 }
 
 std::vector<std::string> ScriptSession::tool_names() {

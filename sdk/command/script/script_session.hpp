@@ -41,6 +41,8 @@ public:
         bool has_run = false;      // false if the script was refused; `scope` is "{}" then
         std::string scope = "{}";  // the final variables; empty if not requested or too large
         ScriptError error;
+        // What a tool that failed wrote to its standard error; printable.
+        std::vector<std::string> diagnostics;
     };
     // Runs a script until it ends or a signal cancels it. `on_line` gets each printed line;
     // `after_batch` writes them. Warnings and the logs of tools go to standard error. `wants_scope`
@@ -48,6 +50,9 @@ public:
     Outcome run(const std::string& source, const std::string& scope, bool wants_scope,
                 const std::function<void(std::string_view line)>& on_line,
                 const std::function<void()>& after_batch);
+
+    // The places at which the script fails whenever it gets there (Session::check_script).
+    std::vector<ScriptError> check(const std::string& source, const std::string& scope);
 
     // The names of tools that a script of this session can CALL now, sorted.
     std::vector<std::string> tool_names();

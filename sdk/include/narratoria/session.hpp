@@ -329,6 +329,21 @@ public:
         return id;
     }
 
+    // The places at which a script fails whenever it gets there, as a JSON array of errors
+    // (nar_session_check_script); "[]" if none is found. Arguments as above.
+    Text check_script(std::string_view source, std::string_view scope = {},
+                      std::string_view tools = {}) const {
+        nar_script script{};
+        script.size = sizeof script;
+        script.source = detail::to_c(source);
+        script.scope = detail::to_c(scope);
+        script.tools = detail::to_c(tools);
+        detail::Check check;
+        nar_text* errors = nullptr;
+        check(nar_session_check_script(handle(), &script, &errors, check.details()));
+        return Text(errors);
+    }
+
     // The names of all tools that a script can CALL now, as a sorted JSON array. `tools` as above.
     Text script_names(std::string_view tools = {}) const {
         detail::Check check;

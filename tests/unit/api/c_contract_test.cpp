@@ -164,6 +164,7 @@ TEST(CNull, IsAnInvalidArgumentElsewhere) {
         EXPECT_EQ(nar_session_read_state(nullptr, {}, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_patch_state(nullptr, NAR_STR("{}"), each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_history(nullptr, &place, each), NAR_INVALID_ARGUMENT);
+        EXPECT_EQ(nar_session_check_script(nullptr, nullptr, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_current(nullptr, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_assets(nullptr, &place, each), NAR_INVALID_ARGUMENT);
         EXPECT_EQ(nar_session_read_assets_after(nullptr, nullptr, &place, each),
@@ -185,6 +186,7 @@ TEST(CNull, IsAnInvalidArgumentElsewhere) {
 TEST_F(CContract, OutputArgumentMustNotBeNull) {
     EXPECT_EQ(nar_session_read_state(session, {}, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_history(session, nullptr, error), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(nar_session_check_script(session, nullptr, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_current(session, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_assets(session, nullptr, error), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(nar_session_read_assets_after(session, nullptr, nullptr, error),
