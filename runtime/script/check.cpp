@@ -27,7 +27,10 @@ public:
             switch (node.kind) {
                 case NodeKind::Function: function(node); break;
                 case NodeKind::Variable: variable(node); break;
-                case NodeKind::CallBegin: tool(node); break;
+                case NodeKind::CallBegin: begin_call(node); break;
+                case NodeKind::Argument: argument(node); break;
+                case NodeKind::Call:
+                case NodeKind::CallStatement: tools_.pop_back(); break;
                 default: break;
             }
         }
@@ -63,17 +66,30 @@ private:
         else errors_.back().hint = ask_for_near_name(name, names_);
     }
 
-    void tool(const Node& node) {
-        if (!around_.missing_tool) return;
+    void begin_call(const Node& node) {
         const std::string_view name = syntax_.symbols.text(node.value);
+        tools_.push_back(name);
+        if (!around_.missing_tool) return;
         if (std::optional<std::string> hint = around_.missing_tool(name)) {
             add(node, "ToolNotFoundError", missing_tool(name), *std::move(hint));
+        }
+    }
+
+    void argument(const Node& node) {
+        if (!around_.unknown_argument) return;
+        const std::string_view name = syntax_.symbols.text(node.value);
+        if (std::optional<std::string> hint = around_.unknown_argument(tools_.back(), name)) {
+            add(node, "ToolArgumentError",
+                "Tool '" + std::string(tools_.back()) + "' has no argument '" + std::string(name) +
+                    "', which is dropped.",
+                *std::move(hint));
         }
     }
 
     const Syntax& syntax_;
     const Surroundings& around_;
     std::vector<std::string_view> names_;  // that are set or given
+    std::vector<std::string_view> tools_;  // of the CALLs around the current node
     std::vector<bool> is_known_;           // by symbol: set, or reported
     std::vector<Error> errors_;
 };

@@ -18,10 +18,14 @@ struct Surroundings {
     // Returns a hint, which may be empty, if a script cannot CALL a tool of this name. Empty: the
     // tools are unknown, and not checked.
     std::function<std::optional<std::string>(std::string_view name)> missing_tool;
+    // Likewise, if the schema of a tool does not name an argument, which is then dropped.
+    std::function<std::optional<std::string>(std::string_view tool, std::string_view argument)>
+        unknown_argument;
 };
 
 // Finds the places at which a script fails whenever it gets there: unknown functions and tools,
-// wrong numbers of arguments, and variables that nothing sets. In the order of the source. If the
+// wrong numbers of arguments, and variables that nothing sets; also arguments that are dropped. In
+// the order of the source. If the
 // script is not valid, the only error says why.
 std::vector<Error> check(std::string_view source, const Limits& limits, const Surroundings& around);
 

@@ -148,6 +148,31 @@ std::string hint_about_call(std::string_view before, std::string_view rest) {
            written;
 }
 
+std::string hint_about_limit(const Error& error) {
+    struct Limit {
+        std::string_view error;
+        std::string_view limit;
+        std::string_view option;
+    };
+    constexpr std::array<Limit, 7> kLimits{{
+        {"StepLimitError", "steps", "steps"},
+        {"CallLimitError", "calls", "calls"},
+        {"MemoryLimitError", "memory_bytes", "memory"},
+        {"OutputLimitError", "output_bytes", "output"},
+        {"TimeLimitError", "time_ms", "time"},
+        {"SizeLimitError", "value_bytes", "value"},
+        {"", "source_bytes", "source"},
+    }};
+    const bool is_of_source = error.message.starts_with("The script has ");
+    const auto found = std::find_if(kLimits.begin(), kLimits.end(), [&](const Limit& each) {
+        return each.error == (is_of_source ? std::string_view() : std::string_view(error.name));
+    });
+    if (found == kLimits.end()) return {};
+    return "the limit is script_" + std::string(found->limit) +
+           " in [limits] of story.toml and in the host's limits, and --max-" +
+           std::string(found->option);
+}
+
 // Returns advice that the message does not give; may be empty. The error is at line[at].
 std::string hint_at(const Error& error, std::string_view line, size_t at) {
     std::string_view rest = line.substr(at);
@@ -233,7 +258,8 @@ std::string function_fault(std::string_view name, uint32_t arguments) {
 }
 
 std::string hint_of(const Error& error, std::string_view source) {
-    if (!error.hint.empty() || error.line == 0) return error.hint;
+    if (!error.hint.empty()) return error.hint;
+    if (std::string hint = hint_about_limit(error); !hint.empty() || error.line == 0) return hint;
     size_t at = 0;
     const std::string_view line = line_of(error, source, at);
     return hint_at(error, line, at);
@@ -241,8 +267,14 @@ std::string hint_of(const Error& error, std::string_view source) {
 
 std::string describe(const Error& error, std::string_view source) {
     std::string out = error.name + ": " + error.message + "\n";
-    if (error.line == 0) return out;
     const std::string hint = hint_of(error, source);
+    const auto add_hint = [&] {
+        if (!hint.empty()) out.append("  hint: ").append(hint).append("\n");
+    };
+    if (error.line == 0) {
+        add_hint();
+        return out;
+    }
     size_t at = 0;
     source = line_of(error, source, at);
     size_t begin = at > kShownBefore ? at - kShownBefore : 0;
@@ -265,7 +297,7 @@ std::string describe(const Error& error, std::string_view source) {
         if (!utf8::continues(source[i])) out += source[i] == '\t' ? '\t' : ' ';
     }
     out += "^\n";
-    if (!hint.empty()) out.append("  hint: ").append(hint).append("\n");
+    add_hint();
     return out;
 }
 

@@ -664,7 +664,7 @@ bool Machine::call_tool(const Instruction& instruction) {
     const std::string_view tool = string(site.tool);
     if (limits_.calls > 0 && calls_ == limits_.calls) {
         fail_with("CallLimitError",
-                  "The script calls tools more than " + std::to_string(limits_.calls) + " times");
+                  "The script makes more CALLs than its limit of " + std::to_string(limits_.calls));
         return false;
     }
     ++calls_;

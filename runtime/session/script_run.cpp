@@ -63,6 +63,20 @@ std::string ScriptTools::hint(std::string_view name) const {
     return ask_for_near_name(name, names());
 }
 
+std::optional<std::string> ScriptTools::unknown_argument(std::string_view name,
+                                                         std::string_view argument) const {
+    const tool::Registry::Shared definition = definition_of(name);
+    if (definition == nullptr || definition->input == nullptr) return std::nullopt;
+    const tool::Schema::Part root = definition->input->root();
+    if (!root.lists_its_members() || root.names(argument)) return std::nullopt;
+    std::vector<std::string_view> known;
+    const json::Value properties = definition->input->document().find("properties");
+    if (properties && properties.is_object()) {
+        for (const json::Member each : properties.members()) known.push_back(each.key);
+    }
+    return ask_for_near_name(argument, known);
+}
+
 std::vector<std::string_view> ScriptTools::names() const {
     std::vector<std::string_view> names = registry_.names();
     std::erase_if(

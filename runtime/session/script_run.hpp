@@ -33,6 +33,10 @@ public:
     bool has(std::string_view name) const;
     // Returns "did you mean NAME?", or why a file of this name is not a tool; may be empty.
     std::string hint(std::string_view name) const;
+    // A hint, which may be empty, if the schema of the tool lists its arguments and does not name
+    // this one.
+    std::optional<std::string> unknown_argument(std::string_view name,
+                                                std::string_view argument) const;
     // Changes whenever a name may mean something else, except what a file contains.
     uint64_t version() const { return registry_.version(); }
     // All unambiguous names, sorted. Valid until the registry changes or this object is destroyed.

@@ -147,7 +147,10 @@ std::vector<script::Error> SessionTools::check_script(
     const auto missing = [&](std::string_view name) {
         return tools.has(name) ? std::nullopt : std::optional(tools.hint(name));
     };
-    return script::check(source, limits, {scope, missing});
+    const auto unknown = [&](std::string_view name, std::string_view argument) {
+        return tools.unknown_argument(name, argument);
+    };
+    return script::check(source, limits, {scope, missing, unknown});
 }
 
 void SessionTools::list_script_names(const std::string& folder, std::string& json) const {

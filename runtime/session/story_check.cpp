@@ -368,8 +368,14 @@ private:
             warn({"", {"", "", 0, "", story_.narrator}}, "story-script-silent",
                  "the script has no PRINT and no CALL, so the player sees nothing");
         }
+        tool::Registry registry(story_.folder + "/tools");
+        for (const auto& tool : project_tools_) registry.add(tool);
+        const ScriptTools tools(registry, "");
+        const auto unknown = [&](std::string_view name, std::string_view argument) {
+            return tools.unknown_argument(name, argument);
+        };
         for (const script::Error& fault :
-             script::check(*story_.script_text, {}, {script_narrator_scope(), {}})) {
+             script::check(*story_.script_text, {}, {script_narrator_scope(), {}, unknown})) {
             Mention mention{"", {"", "", 0, "", story_.narrator}};
             mention.place.line = fault.line;
             mention.place.column = fault.column;
@@ -381,9 +387,6 @@ private:
             }
             warn(mention, "story-script-fails", message);
         }
-        tool::Registry registry(story_.folder + "/tools");
-        for (const auto& tool : project_tools_) registry.add(tool);
-        const ScriptTools tools(registry, "");
         const std::vector<std::string_view> names = tools.names();
         for (const script::Program::ToolName& call : program->tool_names()) {
             std::string why;

@@ -85,6 +85,8 @@ def test_limits_are_options(script, source, option, error, status):
     script.tool("waits", "#!/bin/sh\nexec sleep 100\n")
     ran = script(source, option, "--json")
     assert ran.status == status and error in ran.out + ran.err, ran
+    # The most levels cannot be raised.
+    assert option.startswith("--max-depth") or option.split("=")[0] in script(source, option).err
 
 
 def test_calls_that_have_ended_use_no_memory_of_the_script(script):
@@ -117,6 +119,8 @@ def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
     # An argument without a parameter is dropped.
     ran = script("PRINT(CALL roll_dice { sides: 6, colour: 1 }.value)")
     assert (ran.status, ran.lines) == (0, ["5"]), ran
+    assert "has no argument 'side', which is dropped; did you mean \"sides\"?" in (
+        script("CALL roll_dice { side: CALL roll_dice { sides: 6 } }", "--check").exits(1).err)
     ran = script('CALL roll_dice { sides: "six" }', "--json")
     assert json.loads(ran.out)["error"]["name"] == "ToolArgumentError"
     assert json.loads(ran.out)["error"]["message"] == (

@@ -74,11 +74,12 @@ NAR_API nar_status nar_session_run_script(nar_session *session, const nar_script
 /* Checks a script without running it. Returns the places at which it fails whenever it gets there,
  * as a JSON array of errors in the form of nar_script_end, in the order of the source; release it
  * with nar_text_release. They are unknown functions and tools, wrong numbers of arguments, and
- * variables that nothing sets; if the script is not valid, the only error says why. If `scope` is
- * empty, its variables are unknown, and one that nothing sets is an error only if its name cannot be
- * meant as one (WHILE). The tools are those that nar_session_run_script would find now. An empty
- * array does not mean that the script will succeed. NAR_INVALID_DOCUMENT: `scope` is not a JSON
- * object. [engine-thread, callback-ok] */
+ * variables that nothing sets; also arguments that a tool drops, because its schema does not name
+ * them. If the script is not valid, the only error says why. If `scope` is empty, its variables
+ * are unknown, and one that nothing sets is an error only if its name cannot be meant as one
+ * (WHILE). The tools are those that nar_session_run_script would find now. An empty array does not
+ * mean that the script will succeed. NAR_INVALID_DOCUMENT: `scope` is not a JSON object.
+ * [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_check_script(nar_session *session, const nar_script *script,
                                             nar_text **errors, nar_error *error);
 
