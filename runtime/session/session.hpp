@@ -67,7 +67,7 @@ public:
     // Adds an extension that the host implements itself. If it is a narrator, the session uses it
     // from now on. Returns NULL and a reason if it is not valid. Do not call it from a callback.
     const nar_host* extend(plugin::OwnExtension own, std::string& reason);
-    SessionTools tools() { return {registry_, resolver_, dispatcher_, folder_}; }
+    SessionTools tools() { return {registry_, resolver_, dispatcher_, settings_.sandbox, folder_}; }
     // True while a narrator's answer is pending.
     bool has_question() const { return narrator_.is_asking(); }
 

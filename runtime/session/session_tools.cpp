@@ -94,6 +94,13 @@ std::string SessionTools::problem_of(const tool::Definition& definition) const {
     return trouble.empty() ? trouble : json::quoted(resolution.target) + " " + trouble;
 }
 
+void SessionTools::append(std::string& json, const tool::Definition& definition) const {
+    const bool is_file = definition.origin.kind == tool::Origin::Kind::File;
+    const Guarantees required = sandbox_.guarantees_of(
+        definition.name, definition.name, is_file ? definition.origin.place : definition.path);
+    tool::append_json(json, definition, script_name(definition), required, problem_of(definition));
+}
+
 SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
                                        std::string& why) const {
     auto found = registry_.find(name);
@@ -111,7 +118,7 @@ SessionTools::Found SessionTools::find(std::string_view name, std::string& json,
                   near_name(name, std::vector<std::string_view>(names.begin(), names.end())));
         return Found::No;
     }
-    tool::append_json(json, *found, script_name(*found), problem_of(*found));
+    append(json, *found);
     return Found::Yes;
 }
 
@@ -135,7 +142,7 @@ void SessionTools::list(std::string& json) const {
     json += '[';
     for (const auto& each : registry_.list_all()) {
         if (json.back() != '[') json += ',';
-        tool::append_json(json, *each, script_name(*each), problem_of(*each));
+        append(json, *each);
     }
     json += ']';
 }

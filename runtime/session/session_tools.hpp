@@ -14,6 +14,7 @@
 #include "tool/model_form.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
+#include "tool/sandbox_rules.hpp"
 
 namespace narratoria::session {
 
@@ -22,8 +23,13 @@ class SessionTools {
 public:
     // `folder`: the session's base of relative paths, an absolute path.
     SessionTools(tool::Registry& registry, const tool::Resolver& resolver,
-                 plugin::Dispatcher& plugins, const std::string& folder)
-        : registry_(registry), resolver_(resolver), plugins_(plugins), folder_(folder) {}
+                 plugin::Dispatcher& plugins, const tool::SandboxRules& sandbox,
+                 const std::string& folder)
+        : registry_(registry),
+          resolver_(resolver),
+          plugins_(plugins),
+          sandbox_(sandbox),
+          folder_(folder) {}
 
     // Like Dispatcher::add_tool(). `definition` holds the registration's description and limits.
     const nar_host* add(const nar_tool_registration& given,
@@ -45,6 +51,7 @@ public:
     void list_for_models(tool::ModelForm form, std::string& json) const;
 
 private:
+    void append(std::string& json, const tool::Definition& definition) const;
     // The reason why the tool cannot run; empty if none is known.
     std::string problem_of(const tool::Definition& definition) const;
     std::shared_ptr<const tool::Definition> file_named(std::string_view name) const;
@@ -54,6 +61,7 @@ private:
     tool::Registry& registry_;
     const tool::Resolver& resolver_;
     plugin::Dispatcher& plugins_;
+    const tool::SandboxRules& sandbox_;
     const std::string& folder_;
 };
 

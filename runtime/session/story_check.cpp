@@ -323,6 +323,7 @@ private:
     void check_sandboxed(const tool::Resolver& resolver) {
         const tool::Registry files(story_.folder + "/tools");
         std::vector<std::string> names;
+        for (const auto& tool : project_tools_) names.push_back(tool->name);
         for (const auto& file : files.list_all()) {
             names.push_back(file->name);
             names.push_back(file->name.substr(0, file->name.rfind('.')));

@@ -29,7 +29,7 @@ std::string describe(const Origin& origin) {
 }
 
 void append_json(std::string& out, const Definition& definition, std::string_view script_name,
-                 std::string_view problem) {
+                 const Guarantees& required, std::string_view problem) {
     json::ObjectWriter writer(out);
     writer.string("name", definition.name).string("scriptName", script_name);
     writer.string("description", definition.description);
@@ -43,6 +43,10 @@ void append_json(std::string& out, const Definition& definition, std::string_vie
     if (definition.binding) {
         writer.key("binding");
         definition.binding->append_json(out);
+    }
+    if (required.any()) {
+        writer.key("guarantees");
+        required.append_json(out);
     }
     if (!definition.path.empty()) writer.string("target", definition.path);
     if (!definition.repeatable) writer.boolean("repeatable", false);

@@ -89,9 +89,9 @@ struct Definition {
 // absolute.
 std::shared_ptr<const Definition> file_definition(const std::string& path);
 
-// Appends a definition in the format of nar_session_tools_find. `problem`: the reason why it cannot
-// run, or empty.
+// Appends a definition in the format of nar_session_tools_find. `required`: the guarantees that the
+// engine and the story require of it. `problem`: the reason why it cannot run, or empty.
 void append_json(std::string& out, const Definition& definition, std::string_view script_name,
-                 std::string_view problem);
+                 const Guarantees& required, std::string_view problem);
 
 }  // namespace narratoria::tool

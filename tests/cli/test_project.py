@@ -1234,6 +1234,14 @@ def test_allow_paths_also_applies_to_project_code(command):
     assert command("play", "--story", story, "hello").status == 1
 
 
+def test_guarantees_of_the_story_apply_to_project_tools(command):
+    story = command.story(GREETING, toml='title = "A test"\n[tools.greeter]\nno_network = true\n')
+    Project(command, story)
+    command("validate", "story", story, "--strict").exits(0)
+    ran = command("tool", "list", "--story", story).exits(0)
+    assert ran.lines[-2:] == ["    guarantees: no_network (story)", '    times: {"try_ms":10000}'], ran
+
+
 def test_sandbox_option_is_enforced_and_traced(project):
     ran, trace = project.run("greeter", {"name": "Ada"}, "--sandbox", "no_network").exits(0)
     (call,) = trace

@@ -83,8 +83,8 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  * Looks up the tool of a name: a registered one, or a file of the story's tools folder. Returns it as
  * JSON; release it with nar_text_release:
  *   {"name", "scriptName", "description", "inputSchema", "resultSchema", "runner", "origin": {"kind":
- *    "file" | "plugin" | "host" | "project", "place"}, "binding", "target", "times": {"try_ms"},
- *    "limits": {…}, "problem"}
+ *    "file" | "plugin" | "host" | "project", "place"}, "binding", "guarantees", "target", "times":
+ *    {"try_ms"}, "limits": {…}, "problem"}
  *   scriptName                 the name by which scripts CALL it (script.h)
  *   inputSchema, resultSchema  JSON Schema; missing: any object, any value
  *   runner                     "process", "function", the scheme of a tool runner, or of a
@@ -98,6 +98,8 @@ NAR_API nar_status nar_session_tools_remove(nar_session *session, nar_str name, 
  *                              a local tool "pythonEnv", "pythonPath", "sandbox", of a service "url",
  *                              "handshakeRequired", of a container "image", "command"?,
  *                              "enforcement"?
+ *   guarantees                 what the engine and the story require of the tool, in the format of
+ *                              "guarantees" of a binding; missing if they require nothing
  *   target                     the toolPath of a registered name; missing for functions and files
  *   times, limits              missing: those of the session. try_ms 0, or a limit null: none
  *   problem                    why the tool cannot run, for example an invalid manifest or no

@@ -48,7 +48,35 @@ std::string formatted(SessionTools tools, bool is_openai, bool& is_complete) {
     return is_openai ? list + "\n" : R"({"tools":)" + list + "}\n";
 }
 
-// A project's data about a tool: its source, its runner's target and its guarantees.
+// The guarantees of a tool and what requires each: a source of its project, or the story.
+std::string guarantees_line(const json::Value& tool) {
+    std::string line;
+    auto add = [&](const json::Value& guarantees, std::string_view name, const char* source) {
+        line += fmt::format("{}{}", line.empty() ? "" : ", ", name);
+        const json::Value* const value = json::member(guarantees, name);
+        if (value != nullptr && value->IsArray()) {
+            line += fmt::format(" {}", printable(json::line(*value)));
+        }
+        line += fmt::format(" ({})", source);
+    };
+    const json::Value* const binding = json::member(tool, "binding");
+    if (binding != nullptr) {
+        for (const auto& [name, source] : json::member(*binding, "sources")->GetObject()) {
+            add(*json::member(*binding, "guarantees"), {name.GetString(), name.GetStringLength()},
+                source.GetString());
+        }
+    }
+    if (const json::Value* const required = json::member(tool, "guarantees")) {
+        for (const auto& [name, value] : required->GetObject()) {
+            if (value.IsFalse()) continue;
+            add(*required, {name.GetString(), name.GetStringLength()}, "story");
+        }
+    }
+    if (line.empty() && binding != nullptr) line = "none";
+    return line.empty() ? line : fmt::format("    guarantees: {}\n", line);
+}
+
+// A project's data about a tool: its source and its runner's target.
 std::string binding_lines(const json::Value& binding) {
     std::string out = fmt::format("    source: {}", printable(json::text(binding, "source")));
     if (const json::Value* const pack = json::member(binding, "pack")) {
@@ -60,18 +88,7 @@ std::string binding_lines(const json::Value& binding) {
         const std::string_view value = json::text(binding, key);
         if (!value.empty()) out += fmt::format("    {}: {}\n", key, printable(value));
     }
-    std::string guarantees;
-    for (const auto& [name, source] : json::member(binding, "sources")->GetObject()) {
-        const std::string_view text(name.GetString(), name.GetStringLength());
-        guarantees += guarantees.empty() ? "" : ", ";
-        guarantees += fmt::format("{}", text);
-        const json::Value* const value = json::member(*json::member(binding, "guarantees"), text);
-        if (value != nullptr && value->IsArray()) {
-            guarantees += fmt::format(" {}", printable(json::line(*value)));
-        }
-        guarantees += fmt::format(" ({})", source.GetString());
-    }
-    return out + fmt::format("    guarantees: {}\n", guarantees.empty() ? "none" : guarantees);
+    return out;
 }
 
 std::string formatted(const json::Value& tools, const Style& style) {
@@ -99,6 +116,7 @@ std::string formatted(const json::Value& tools, const Style& style) {
         if (const json::Value* const binding = json::member(tool, "binding")) {
             out += binding_lines(*binding);
         }
+        out += guarantees_line(tool);
         value("times: ", "times");
         value("limits: ", "limits");
         line("cannot run: ", std::string(json::text(tool, "problem")));
