@@ -53,7 +53,8 @@ Session::Session(Dependencies dependencies, SessionSettings settings)
     }
     if (settings_.story) {
         if (!settings_.story->allow_paths.empty()) {
-            resolver_.restrict_to(settings_.story->allow_paths, settings_.story->allow_schemes);
+            resolver_.restrict_to(settings_.story->allow_paths, settings_.story->allow_schemes,
+                                  settings_.story->folder);
         }
         for (const auto& [name, value] : settings_.story->environment) {
             set_variable(environment_, name + "=" + value);

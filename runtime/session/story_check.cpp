@@ -181,6 +181,10 @@ private:
         }
         const auto& narrator = story_.mentions.narrator;
         if (narrator && narrator->text == id) return *narrator;
+        return whole_story_toml();
+    }
+
+    static Mention whole_story_toml() {
         Mention story{"", {}};
         story.place.file = kStoryToml;
         story.place.has_position = false;
@@ -224,7 +228,8 @@ private:
         for (const auto& tool : project_tools_) registry.add(tool);
         tool::Resolver resolver(registry, runners, story_.folder + "/tools");
         if (!story_.allow_paths.empty()) {
-            resolver.restrict_to(story_.allow_paths, story_.allow_schemes);
+            resolver.restrict_to(story_.allow_paths, story_.allow_schemes, story_.folder);
+            check_project_is_allowed(resolver);
         }
         check_sandboxed(resolver);
         check_unused(resolver);
@@ -242,6 +247,17 @@ private:
             if (message.empty()) continue;
             if (rule == kOfPlugin) warn_once(mention, message);
             else warn(mention, rule, message);
+        }
+    }
+
+    void check_project_is_allowed(const tool::Resolver& resolver) {
+        std::set<std::string> reported;  // tools with the same runner have the same refusal
+        for (const auto& tool : project_tools_) {
+            const tool::Resolution resolution = resolver.resolve(tool->name, story_.folder);
+            if (!resolution.forbidden || !reported.insert(resolution.error).second) continue;
+            const std::vector<Mention>& allowed = story_.mentions.allow_paths;
+            warn(allowed.empty() ? whole_story_toml() : allowed.front(), "story-tool-forbidden",
+                 "tools of the story's project cannot run: " + resolution.error);
         }
     }
 
@@ -431,7 +447,7 @@ private:
                                    did_you_mean(near_file(path, story_.folder + "/tools/" + path))};
         }
         const tool::Resolution resolution = resolver.resolve(path, story_.folder);
-        if (is_of_project && !resolution.forbidden) return {};
+        if (is_of_project) return {};
         if (resolution.forbidden) {
             return {"story-tool-forbidden",
                     resolution.error + "; a plan with this tool is refused"};

@@ -37,8 +37,9 @@ bool lies_below(const std::string& real, const std::vector<std::string>& roots) 
 }  // namespace
 
 void Resolver::restrict_to(const std::vector<std::string>& allow_paths,
-                           std::vector<std::string> allow_schemes) {
+                           std::vector<std::string> allow_schemes, std::string story) {
     Restriction& restriction = restrictions_.emplace_back();
+    restriction.story = std::move(story);
     restriction.schemes = std::move(allow_schemes);
     for (std::string root : allow_paths) {
         std::error_code failure;
@@ -182,11 +183,12 @@ Resolution Resolver::resolve_file(std::string_view tool_path, const std::string&
 
 // Returns the reason why a file must not run; empty if it may. The restrictions of the engine and
 // the story are independent; a path must satisfy each.
-std::string Resolver::refusal_of(const std::string& path, std::string_view scheme) const {
+std::string Resolver::refusal_of(const std::string& path, std::string_view scheme,
+                                 bool is_project) const {
     if (restrictions_.empty()) return {};
     std::error_code failure;
     const std::string real = resolved(path, failure);
-    for (const auto& [roots, schemes] : restrictions_) {
+    for (const auto& [roots, schemes, story] : restrictions_) {
         if (std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
         if (!failure && lies_below(real, roots)) continue;
         if (failure) {
@@ -195,7 +197,13 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
         }
         std::string listed;
         for (const std::string& root : roots) listed += (listed.empty() ? "" : ", ") + root;
-        return "\"" + path + "\" is outside the allowed paths (" + listed + ")";
+        std::string refusal = "\"" + path + "\" is outside the allowed paths (" + listed + ")";
+        if (!is_project) return refusal;
+        if (story.empty()) return refusal + "; the engine's allow_paths must list it";
+        std::error_code none;
+        const bool is_own = std::filesystem::equivalent(path, story, none);
+        return refusal + "; add " + json::quoted(is_own ? "." : path) +
+               " to allow_paths under [tools] in story.toml";
     }
     return {};
 }
@@ -205,8 +213,8 @@ std::string Resolver::refusal_of(const std::string& path, std::string_view schem
 std::string Resolver::refusal_of(const Definition& definition) const {
     const std::string_view runner = definition.binding->runner_name();
     const std::string code(definition.binding->code_folder());
-    if (!code.empty()) return refusal_of(code, runner);
-    for (const auto& [roots, schemes] : restrictions_) {
+    if (!code.empty()) return refusal_of(code, runner, true);
+    for (const auto& [roots, schemes, story] : restrictions_) {
         if (std::find(schemes.begin(), schemes.end(), runner) != schemes.end()) continue;
         return "the tool " + json::quoted(definition.name) + " runs outside the allowed paths; " +
                "allow_schemes must list " + json::quoted(runner);

@@ -33,9 +33,9 @@ public:
     // Restricts tools to files below one of `allow_paths`, after resolving symbolic links and ..,
     // and to "scheme:rest" with one of `allow_schemes`. For a tool of a project, the path of its
     // code or its runner's name as a scheme must be allowed. After several calls, a tool must
-    // satisfy each.
+    // satisfy each. `story`: the folder of the story that restricts, for messages; empty: the engine.
     void restrict_to(const std::vector<std::string>& allow_paths,
-                     std::vector<std::string> allow_schemes = {});
+                     std::vector<std::string> allow_schemes = {}, std::string story = {});
 
     // Tries in this order: a registered name (or its alias target), a scheme, an absolute path, a
     // path relative to `folder`, a path in the story's tools folder. Never searches PATH.
@@ -55,6 +55,7 @@ private:
     struct Restriction {
         std::vector<std::string> roots;
         std::vector<std::string> schemes;
+        std::string story;
     };
 
     std::string file_of(const std::string& path, const std::string& folder) const;
@@ -67,7 +68,9 @@ private:
                                                   const std::string& folder,
                                                   std::string& problem) const;
     void find_runner(Resolution& resolution) const;
-    std::string refusal_of(const std::string& path, std::string_view scheme) const;
+    // `is_project`: the path is the folder of a project, and the message has the remedy.
+    std::string refusal_of(const std::string& path, std::string_view scheme,
+                           bool is_project = false) const;
     std::string refusal_of(const Definition& definition) const;
     // The name of the tool that was probably meant, or empty.
     std::string near_tool(std::string_view name) const;
