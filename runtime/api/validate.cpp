@@ -11,6 +11,7 @@
 #include "plan/plan.hpp"
 #include "plan/result_rules.hpp"
 #include "plugin/metadata.hpp"
+#include "session/script_name.hpp"
 #include "session/story.hpp"
 #include "tool/manifest.hpp"
 #include "tool/project/project.hpp"
@@ -91,7 +92,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PROJECT:
                 tool::project::check(std::string(content),
                                      tool::project::surroundings(engine::tool_environment({})),
-                                     found);
+                                     session::script_name, found);
                 if (!found.empty() && found.front().rule == tool::project::kFolderRule) {
                     return fail(error, NAR_NOT_FOUND, "PROJECT_FOLDER", found.front().message);
                 }

@@ -108,9 +108,7 @@ std::string ScriptTools::path_of(std::string_view name, std::string& why) const 
             const auto& registered = registry_.find(path);
             places += places.empty() ? "" : " and ";
             if (registered == nullptr) places += path;
-            else if (path != name)
-                places += json::quoted(path) + " of " + tool::describe(registered->origin);
-            else places += "a tool of " + tool::describe(registered->origin);
+            else places += json::quoted(path) + " of " + tool::describe(registered->origin);
         };
         if (is_registered) add(name);
         for (auto each = first; each != last; ++each) add(each->second);

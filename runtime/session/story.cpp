@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/story.hpp"
+#include "session/script_name.hpp"
 
 #include <sys/stat.h>
 
@@ -228,7 +229,8 @@ void check_story(const std::string& folder, Faults& faults) {
     check_mentions(story, *prompts, faults);
     if (tool::project::is_project(story.folder)) {
         tool::project::check(story.folder,
-                             tool::project::surroundings(engine::tool_environment({})), faults);
+                             tool::project::surroundings(engine::tool_environment({})), script_name,
+                             faults);
     }
     std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(rank(a), a.byte) < std::pair(rank(b), b.byte);

@@ -1199,6 +1199,19 @@ def test_list_check_finds_what_would_make_calls_fail(project):
     assert project.command("validate", "project", "nowhere").status == 2
 
 
+def test_tools_with_the_same_name_in_scripts_are_a_warning(project):
+    project.bind("tools:\n" + "".join(f'  "{name}": {{entry: "tools.sample_tool:greet"}}\n'
+                                      for name in ("my tool", "my_tool")))
+    (line, _) = project.command("validate", "project", project.folder).exits(0).lines
+    assert ('tools.yaml:3:3: warning: ' in line and 'the tool "my_tool" has the same name in scripts as "my tool", '
+            'my_tool, so scripts can call neither' in line), line
+    listed = project.command("tool", "list", "--project", project.folder).exits(0)
+    assert listed.out.count("in scripts: my_tool, which is also the name of a different tool") == 2, listed
+    script = project.command.file("a.nuwa", "CALL my_tool {}\n")
+    project.command("script", script, "--project", project.folder).exits(
+        1, f'means "my_tool" of the project {project.folder}/.namel3ss/tools.yaml and "my tool" of the project')
+
+
 def test_plan_calls_the_tools_of_a_project_by_name(project):
     plan = project.command.plan({"toolPath": "greeter", "input": {"name": "Ada"}})
     ran = project.command("run", plan, "--project", project.folder, "--quiet").exits(0)

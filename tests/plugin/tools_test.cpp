@@ -307,7 +307,7 @@ TEST_F(ToolsTest, EachToolHasOneNameInScripts) {
     add({.name = "ring_bell", .owner = "my-game"});
     EXPECT_EQ(session->script_names().view(), R"(["_3d","_LET","plain","sexton","toll_bell"])");
     EXPECT_THAT(lines_of("CALL ring_bell {}"),
-                AllOf(HasSubstr("a tool of the host my-game"), HasSubstr("of the host; rename")));
+                AllOf(HasSubstr("of the host my-game and "), HasSubstr("of the host; rename")));
 }
 
 TEST_F(ToolsTest, InputOfARenamedFunctionIsCheckedInScripts) {

@@ -866,9 +866,22 @@ std::optional<Project> load(const std::string& folder, const Surroundings& surro
     return project;
 }
 
-void check(const std::string& folder, const Surroundings& surroundings, Faults& faults) {
+void check(const std::string& folder, const Surroundings& surroundings,
+           std::string (*script_name)(const Definition&), Faults& faults) {
     Loader loader(surroundings, faults);
     if (!loader.read(folder)) return;
+    std::map<std::string, std::string_view> by_script_name;
+    for (const Bound& tool : loader.tools()) {
+        const auto [same, is_new] = by_script_name.emplace(
+            script_name(*definition_of(loader.root(), tool)), tool.binding->name);
+        if (is_new) continue;
+        faults.push_back(placed(tool.place, "project-script-name",
+                                "the tool " + json::quoted(tool.binding->name) +
+                                    " has the same name in scripts as " +
+                                    json::quoted(same->second) + ", " + same->first +
+                                    ", so scripts can call neither; rename one of them",
+                                true));
+    }
     bool is_told_of_python = false;
     bool is_told_of_containers = false;
     for (const Bound& tool : loader.tools()) {

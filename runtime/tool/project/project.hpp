@@ -44,7 +44,9 @@ std::optional<Project> load(const std::string& folder, const Surroundings& surro
                             Faults& faults);
 
 // Like load(), for authors: also reports everything that would make calls fail on this machine,
-// such as a missing interpreter or module, and guarantees that are not enforced.
-void check(const std::string& folder, const Surroundings& surroundings, Faults& faults);
+// such as a missing interpreter or module, guarantees that are not enforced, and tools that scripts
+// cannot tell apart. `script_name`: the name by which scripts call a tool.
+void check(const std::string& folder, const Surroundings& surroundings,
+           std::string (*script_name)(const Definition&), Faults& faults);
 
 }  // namespace narratoria::tool::project

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,6 +94,8 @@ std::string binding_lines(const json::Value& binding) {
 
 std::string formatted(const json::Value& tools, const Style& style) {
     std::string out;
+    std::map<std::string_view, unsigned> uses;  // of names in scripts
+    for (const json::Value& tool : tools.GetArray()) ++uses[json::text(tool, "scriptName")];
     for (const json::Value& tool : tools.GetArray()) {
         const json::Value& origin = *json::member(tool, "origin");
         out +=
@@ -109,7 +112,13 @@ std::string formatted(const json::Value& tools, const Style& style) {
         };
         line("", std::string(json::text(tool, "description")));
         const std::string_view script_name = json::text(tool, "scriptName");
-        if (script_name != json::text(tool, "name")) line("in scripts: ", std::string(script_name));
+        if (uses[script_name] > 1) {
+            line("in scripts: ", fmt::format("{}, which is also the name of a different tool, so "
+                                             "scripts can call neither; rename one of them",
+                                             script_name));
+        } else if (script_name != json::text(tool, "name")) {
+            line("in scripts: ", std::string(script_name));
+        }
         value("input: ", "inputSchema");
         value("result: ", "resultSchema");
         line("target: ", std::string(json::text(tool, "target")));
