@@ -1221,6 +1221,12 @@ def test_plan_calls_the_tools_of_a_project_by_name(project):
     project.command("run", plan, "--project", project.folder).exits(2, "tools.yaml:1:")
 
 
+def test_secrets_without_variables_are_a_warning(project):
+    pack(project, capabilities=CAPABILITIES.replace('env: "read"', 'env: "none"'))
+    ran = project.command("validate", "project", project.folder).exits(0)
+    assert '"secrets" has no effect: a secret is a variable, and the tool may read none' in ran.lines[0], ran
+
+
 def test_tool_without_a_runner_fails_and_names_the_runner(project):
     project.tool("greet", "kind: node")
     project.run("greet").exits(1, 'needs the runner "node"')

@@ -174,6 +174,11 @@ std::map<std::string, Declared> read_capabilities(File& file) {
         require_levels(file, value, subject, pointer, true, GuaranteeSource::Pack, guarantees);
         guarantees.allow_secrets(fields.texts("secrets").value_or(std::vector<std::string>()),
                                  GuaranteeSource::Pack);
+        if (guarantees.requires_one(Guarantee::NoEnvRead) && !guarantees.secrets()->empty()) {
+            fields.warn_of_no_effect("secrets",
+                                     "a secret is a variable, and the tool may read none; "
+                                     "write \"env: read\"");
+        }
     }
     return out;
 }
