@@ -316,12 +316,16 @@ def test_validate_reports_what_cannot_work_with_file_and_line(project, files, le
     assert any(f"{name}:2:" in line for name in [*files, "tools.yaml"]), line
 
 
-def test_script_as_python_is_a_fault_under_no_subprocess(project):
-    answering(project, "{}")
-    for purity, count in (("impure", 0), ("pure", 1)):
-        project.tool("greet", "sandbox: true", f"purity: {purity}")
-        ran = project.command("validate", "project", project.folder)
-        assert ran.status == count and ran.out.count("is a script, and no_subprocess") == count, ran
+@pytest.mark.parametrize("guarantee, refuses", [
+    ("no_subprocess", True), ("no_filesystem_read", True), ("no_filesystem_write", False)])
+def test_script_as_python_is_a_fault_under_some_guarantees(project, guarantee, refuses):
+    answering(project, '{"ok": true}')
+    project.tool("greet", "sandbox: true", "warm: false")
+    project.write("namel3ss.toml", f"[capability_overrides]\ngreet = {{ {guarantee} = true }}\n")
+    said = f"is a script, and {guarantee} prevents it from starting Python" if refuses else ""
+    project.command("validate", "project", project.folder).exits(int(refuses)).shows(said)
+    if refuses:
+        project.run("greet").exits(1, said)
 
 
 def test_validate_runs_nothing_of_the_project(project):

@@ -912,10 +912,11 @@ void check(const std::string& folder, const Surroundings& surroundings,
             report("project-runner", "kind", "tools of the kind node are not supported", false);
             continue;
         }
-        const bool starts_nothing =
-            binding.sandbox && binding.guarantees.requires_one(Guarantee::NoSubprocess);
         std::string problem = binding.python.problem;
-        if (problem.empty()) problem = interpreter_problem(binding.python, starts_nothing);
+        if (problem.empty()) {
+            problem = interpreter_problem(binding.python,
+                                          binding.sandbox ? binding.guarantees : Guarantees());
+        }
         if (!problem.empty() && !std::exchange(is_told_of_python, true)) {
             report("project-python", "entry", problem, false);
         }

@@ -64,7 +64,7 @@ std::vector<std::string> read_variables(std::string_view text) {
     return out;
 }
 
-std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing) {
+std::string interpreter_problem(const PythonEnvironment& python, const Guarantees& enforced) {
     std::ifstream file(python.interpreter, std::ios::binary);
     std::array<char, 4> start{};
     file.read(start.data(), start.size());
@@ -75,16 +75,20 @@ std::string interpreter_problem(const PythonEnvironment& python, bool starts_not
         file.seekg(0);
         return has_python(file) ? "" : python.interpreter + " is a program, but not Python";
     }
-    return starts_nothing ? script_problem(python) : std::string();
+    return script_problem(python, enforced);
 }
 
-std::string script_problem(const PythonEnvironment& python) {
-    if (process::interpreter_line(python.interpreter).empty()) return {};
-    return python.interpreter +
-           " is a script, and no_subprocess prevents it from starting Python; set \"python\" under "
-           "[python_tools] in namel3ss.toml to the program itself (" +
-           process::shell_word(python.interpreter) +
-           " -c 'import sys; print(sys.executable)' prints it), or create a .venv";
+std::string script_problem(const PythonEnvironment& python, const Guarantees& enforced) {
+    for (const Guarantee each : {Guarantee::NoSubprocess, Guarantee::NoFilesystemRead}) {
+        if (!enforced.requires_one(each)) continue;
+        if (process::interpreter_line(python.interpreter).empty()) return {};
+        return python.interpreter + " is a script, and " + std::string(name_of(each)) +
+               " prevents it from starting Python; set \"python\" under "
+               "[python_tools] in namel3ss.toml to the program itself (" +
+               process::shell_word(python.interpreter) +
+               " -c 'import sys; print(sys.executable)' prints it), or create a .venv";
+    }
+    return {};
 }
 
 PythonEnvironment find_python(const std::string& root, const std::string& configured,

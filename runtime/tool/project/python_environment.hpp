@@ -18,9 +18,9 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
 std::vector<std::string> read_variables(std::string_view text);
 
 // Returns the reason why an executable interpreter cannot run tools; empty if it can. Reads the
-// file and runs nothing. `starts_nothing`: no_subprocess will be enforced.
-std::string interpreter_problem(const PythonEnvironment& python, bool starts_nothing);
-// The check for no_subprocess: fails for a script (such as pyenv's) that has to start Python.
-std::string script_problem(const PythonEnvironment& python);
+// file and runs nothing. `enforced`: the guarantees that will be enforced.
+std::string interpreter_problem(const PythonEnvironment& python, const Guarantees& enforced);
+// The check for the guarantees under which a script (such as pyenv's) cannot start Python.
+std::string script_problem(const PythonEnvironment& python, const Guarantees& enforced);
 
 }  // namespace narratoria::tool::project

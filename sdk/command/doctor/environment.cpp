@@ -133,7 +133,9 @@ MachineCheck python() {
     check.is_fine = true;
     check.text = display_path(file);
     if (std::string_view(begin, sizeof begin) == "#!") {
-        check.text += ", a script: tools with no_subprocess need [python_tools] python, or a .venv";
+        check.text +=
+            ", a script: tools with no_subprocess or no_filesystem_read need "
+            "[python_tools] python, or a .venv";
     }
     check.version = first_line(output.text);
     return check;

@@ -31,11 +31,9 @@ public:
         }
         const std::string uncovered = coverage_problem();
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
-        if (guarantees().requires_one(Guarantee::NoSubprocess)) {
-            if (std::string why = project::script_problem(python); !why.empty()) {
-                fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(why));
-                return true;
-            }
+        if (std::string why = project::script_problem(python, guarantees()); !why.empty()) {
+            fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(why));
+            return true;
         }
         std::string path = "PYTHONPATH=";
         for (const std::string& each : python.path) (path += each) += ':';
