@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
+
+#include "process/error_text.hpp"
 
 namespace narratoria::process {
 
@@ -14,6 +17,13 @@ bool is_program(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
            ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string why_no_program(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return error_text(errno);
+    if (!S_ISREG(status.st_mode)) return "it is not a regular file";
+    return ::access(path.c_str(), X_OK) == 0 ? "" : "it is not executable";
 }
 
 std::string find_program(const std::string& name, const std::vector<std::string>& environment,

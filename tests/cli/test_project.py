@@ -1231,6 +1231,19 @@ def test_secrets_without_variables_are_a_warning(project):
     assert '"secrets" has no effect: a secret is a variable, and the tool may read none' in ran.lines[0], ran
 
 
+@pytest.mark.parametrize("settings, entry, said", [
+    ("[python_tools]\npython = '/nope/python3'\n", "sample_tool:greet", "cannot be used: No such file or directory"),
+    ("[python_tools]\npython = '/bin/ls'\n", "sample_tool:greet", "/bin/ls is a program, but not Python"),
+    ("", "nothing:run", 'There is no module "tools.nothing"')])
+def test_missing_python_or_module_is_not_retried(project, settings, entry, said):
+    project.write("namel3ss.toml", settings)
+    project.tool("greet", entry=entry)
+    plan = project.command.plan({"toolPath": "greet", "retryPolicy": {"maxRetries": 1, "backoffMs": 1}})
+    ran = project.command("run", plan, "--project", project.folder, "--quiet", env=surroundings()).exits(1)
+    (attempt,) = ran.result["toolResults"][0]["attempts"]
+    assert said in attempt["error"] and len(attempt["error"]) < 2000, ran
+
+
 def test_tool_without_a_runner_fails_and_names_the_runner(project):
     project.tool("greet", "kind: node")
     project.run("greet").exits(1, 'needs the runner "node"')

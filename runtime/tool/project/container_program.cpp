@@ -23,7 +23,9 @@ std::string find_container_program(const std::vector<std::string>& environment,
         const std::string name = variable.substr(start.size());
         std::string found = process::find_program(name, environment, reason);
         if (!found.empty() && process::is_program(found)) return found;
-        reason = variable + " is not a program; name docker or podman";
+        reason = variable + " is not a program" +
+                 (found.empty() ? "" : " (" + process::why_no_program(found) + ")") +
+                 "; name docker or podman";
         return {};
     }
     for (const char* name : {"docker", "podman"}) {

@@ -106,8 +106,9 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
         python.interpreter = venv + "/bin/python";
         if (!process::is_program(python.interpreter)) {
             python.problem = "the project has a .venv without Python: " + python.interpreter +
-                             " is not a program; create it again with \"python3 -m venv --clear " +
-                             venv + "\", or remove it";
+                             " is not a program (" + process::why_no_program(python.interpreter) +
+                             "); create it again with \"python3 -m venv --clear " + venv +
+                             "\", or remove it";
         }
         return python;
     }
@@ -118,9 +119,14 @@ PythonEnvironment find_python(const std::string& root, const std::string& config
         if (configured.find('/') == std::string::npos && !process::is_program(python.interpreter)) {
             python.interpreter = process::find_program(configured, environment, ignored);
         }
-        if (!process::is_program(python.interpreter)) {
+        const std::string why =
+            process::is_program(python.interpreter)
+                ? interpreter_problem(python, {})
+                : process::why_no_program(python.interpreter.empty() ? configured
+                                                                     : python.interpreter);
+        if (!why.empty()) {
             python.problem = "\"python\" under [python_tools] in namel3ss.toml, " +
-                             json::quoted(configured) + ", is not a program";
+                             json::quoted(configured) + ", cannot be used: " + why;
         }
         return python;
     }

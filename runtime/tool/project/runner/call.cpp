@@ -205,6 +205,7 @@ void Call::end_with_reply(std::string_view text, Outcome outcome) {
         outcome.result = reply.result;
     } else {
         error_type_ = reply.error_type.empty() ? "ToolError" : reply.error_type;
+        if (error_type_ == "ModuleNotFoundError") outcome.may_retry = false;
         const bool blocked = reply.reason_code == "guarantee_blocked" ||
                              reply.reason_code == "secrets_blocked" ||
                              reply.reason_code == "policy_denied";
@@ -255,10 +256,13 @@ void Call::note_blocked_secret() {
                                   name_of(guarantees_.secrets_source()), "secrets_blocked"));
 }
 
-void Call::fail_soon(std::string code, std::string error_type, std::string message) {
+void Call::fail_soon(std::string code, std::string error_type, std::string message,
+                     Outcome outcome) {
     loop_.defer([this, life = lifetime_.watch(), code = std::move(code),
-                 type = std::move(error_type), message = std::move(message)]() mutable {
-        if (!life.ended() && !has_ended_) end_with_failure(code, type, std::move(message));
+                 type = std::move(error_type), message = std::move(message),
+                 outcome = std::move(outcome)]() mutable {
+        if (life.ended() || has_ended_) return;
+        end_with_failure(code, type, std::move(message), std::move(outcome));
     });
 }
 

@@ -98,7 +98,8 @@ protected:
     void end_with_failure(std::string_view code, std::string_view error_type, std::string message,
                           Outcome outcome = {});
     // Like end_with_failure(), in the next round of the loop: begin() must not end a call.
-    void fail_soon(std::string code, std::string error_type, std::string message);
+    void fail_soon(std::string code, std::string error_type, std::string message,
+                   Outcome outcome = {});
     // The known secrets (kKnownSecrets) in variables of the host and of the project's .env.
     struct KnownSecret {
         std::string_view secret;

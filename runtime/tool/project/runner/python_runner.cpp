@@ -26,13 +26,13 @@ public:
     bool start(std::vector<std::string> environment, StartFailure& failure) {
         const project::PythonEnvironment& python = binding().python;
         if (!python.problem.empty()) {
-            fail_soon("SPAWN_FAILED", "EnvironmentError", python.problem);
+            fail_for_good(python.problem);
             return true;
         }
         const std::string uncovered = coverage_problem();
         if (!check_coverage(uncovered.empty(), uncovered)) return true;
         if (std::string why = project::script_problem(python, guarantees()); !why.empty()) {
-            fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(why));
+            fail_for_good(std::move(why));
             return true;
         }
         std::string path = "PYTHONPATH=";
@@ -57,6 +57,11 @@ public:
     }
 
 private:
+    void fail_for_good(std::string why) {
+        Outcome outcome;
+        outcome.may_retry = false;
+        fail_soon("SPAWN_FAILED", "EnvironmentError", std::move(why), std::move(outcome));
+    }
     // Returns the paths that stay readable under no_filesystem_read. For a tool from a pack: the
     // whole pack. For a tool of the project: only its module or package, because the project's
     // folder also has tools.yaml, policies, other packs, stories, saves and keys.
