@@ -159,7 +159,7 @@ def test_tool_and_its_output_work_in_every_locale(project):
 def test_tool_gets_the_variables_of_the_dotenv_file(project):
     project.code("keys", "import os\ndef run(payload):\n"
                  "    return [os.environ.get(name) for name in payload['names']]\n", "env: {BOUND: binding}")
-    project.write(".env", "# a comment\nKEY = 'abc-def'\r\nnothing\nMOOD=\"of the file\"\nBOUND=file\n=x\n"
+    project.write(".env", "# a comment\nexport KEY = 'abc-def'\r\nMOOD=\"of the file\"\nBOUND=file\n"
                   "EMPTY=\nN3_PYTHON_TOOL_TIMEOUT_SECONDS=4\n")
     names = {"names": ["KEY", "MOOD", "BOUND", "EMPTY", "nothing"]}
     ran, (call,) = project.run("keys", names, env=surroundings(MOOD="of the host"))
@@ -173,6 +173,13 @@ def test_tool_gets_the_variables_of_the_dotenv_file(project):
     (project.folder / ".env").mkdir()
     ran, _ = project.run("keys", names)
     assert events(ran)[-1]["result"][0] is None, ran
+
+
+def test_line_of_the_dotenv_file_that_is_not_a_variable_is_a_warning(project):
+    project.write(".env", "A=1\n\n# a comment\nexport B=2\nthe secret\n=x\nC D=4\n")
+    ran = project.command("validate", "project", project.folder).exits(0)
+    assert [line.split(": ")[0] for line in ran.lines[:-1]] == [f"{project.folder}/.env:{n}:1" for n in (5, 6, 7)], ran
+    assert "this line is not a variable, and is ignored" in ran.lines[0] and "the secret" not in ran.out, ran
 
 
 def test_secrets_are_traced_and_refused_unless_allowed(project):

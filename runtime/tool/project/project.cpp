@@ -219,7 +219,7 @@ private:
         std::error_code none;
         // A folder with this name is usually a virtual environment.
         if (fs::is_directory(root_ + "/.env", none)) return variables;
-        read_file(".env", [&](File& file) { variables = project::read_variables(file.text()); });
+        read_file(".env", [&](File& file) { variables = project::read_variables(file); });
         return variables;
     }
 

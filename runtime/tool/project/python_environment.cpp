@@ -41,24 +41,36 @@ bool has_python(std::istream& program) {
 
 }  // namespace
 
-std::vector<std::string> read_variables(std::string_view text) {
+std::vector<std::string> read_variables(File& file) {
     constexpr std::string_view kSpace = " \t\v\f\r";
+    constexpr std::string_view kExport = "export";
     const auto strip = [](std::string_view part, std::string_view all) {
         part.remove_prefix(std::min(part.find_first_not_of(all), part.size()));
         return part.substr(0, part.find_last_not_of(all) + 1);
     };
     std::vector<std::string> out;
-    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    std::string_view text = file.text().substr(file.mark_size());
     while (!text.empty()) {
+        const auto byte = static_cast<size_t>(text.data() - file.text().data());
         const size_t end = std::min(text.find_first_of("\r\n"), text.size());
         const std::string_view line = strip(text.substr(0, end), kSpace);
         text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.empty() || line.starts_with('#')) continue;
         const size_t sign = line.find('=');
-        if (line.starts_with('#') || sign == std::string_view::npos) continue;
-        const std::string_view name = strip(line.substr(0, sign), kSpace);
+        std::string_view name = strip(line.substr(0, std::min(sign, line.size())), kSpace);
+        if (name.starts_with(kExport) && name.find_first_of(kSpace) == kExport.size()) {
+            name = strip(name.substr(kExport.size()), kSpace);
+        }
+        if (sign == std::string_view::npos || name.empty() ||
+            name.find_first_of(kSpace) != std::string_view::npos ||
+            line.find('\0') != std::string_view::npos) {
+            file.warn(byte, "project-variable", "",
+                      "this line is not a variable, and is ignored; write NAME=value, or # before "
+                      "a comment");
+            continue;
+        }
         std::string_view value = strip(line.substr(sign + 1), kSpace);
         for (const char* quote : {"\"", "'"}) value = strip(value, quote);
-        if (name.empty() || line.find('\0') != std::string_view::npos) continue;
         set_variable(out, std::string(name) + "=" + std::string(value));
     }
     return out;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tool/project/binding.hpp"
+#include "tool/project/tree.hpp"
 
 namespace narratoria::tool::project {
 
@@ -13,9 +13,10 @@ namespace narratoria::tool::project {
 PythonEnvironment find_python(const std::string& root, const std::string& configured,
                               const std::vector<std::string>& environment);
 
-// Reads the text of a .env file as Namel3ss does: a NAME=value per line, without the spaces and
-// quotes around the value; other lines and comments are ignored.
-std::vector<std::string> read_variables(std::string_view text);
+// Reads a .env file: a NAME=value per line, without the spaces and quotes around the value, and
+// optionally after "export ". Ignores comments. Warns of other lines, without quoting them: they may
+// contain a secret.
+std::vector<std::string> read_variables(File& file);
 
 // Returns the reason why an executable interpreter cannot run tools; empty if it can. Reads the
 // file and runs nothing. `enforced`: the guarantees that will be enforced.
