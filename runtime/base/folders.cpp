@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -25,16 +24,6 @@ std::string library_folder() {
     const std::string library = real ? std::string(real.get()) : std::string();
     const size_t slash = library.rfind('/');
     return slash == std::string::npos ? "" : library.substr(0, slash);
-}
-
-std::vector<std::string> folders_in(std::string_view list) {
-    std::vector<std::string> folders;
-    while (!list.empty()) {
-        const size_t colon = std::min(list.find(':'), list.size());
-        if (list.front() == '/') folders.emplace_back(list.substr(0, colon));
-        list.remove_prefix(std::min(colon + 1, list.size()));
-    }
-    return folders;
 }
 
 }  // namespace narratoria

@@ -1041,6 +1041,14 @@ def test_built_in_packs_are_found_and_checked_for_collisions(project):
     assert (call["decision"], call["reason"], call["result"]) == ("error", "pack_collision", "error")
 
 
+def test_folder_of_the_pack_path_that_is_not_used_is_a_warning(project):
+    env = environment(NARRATORIA_PACK_PATH=f"here:{project.folder}/nowhere::{project.folder}")
+    ran = project.command("validate", "project", project.folder, env=env)
+    said = "warning: the environment variable NARRATORIA_PACK_PATH lists "
+    assert f'{said}"here", which is ignored: it is not absolute' in ran.out, ran
+    assert f'{said}"{project.folder}/nowhere", which does not exist' in ran.out and ran.out.count(said) == 2, ran
+
+
 # ---------------------------------------------------------------- how far a fault reaches
 
 def test_fault_disables_only_its_tool(project):

@@ -131,6 +131,7 @@ public:
                                      true));
         }
         read_file(kPolicy, [&](File& file) { policy_ = read_policy(file); });
+        read_pack_path();
         for (const std::string& builtin : surroundings_.builtin_packs) {
             read_packs(builtin, "builtin_pack");
         }
@@ -259,6 +260,24 @@ private:
             return;
         }
         settings_.timeout_ms = seconds * 1000;
+    }
+
+    void read_pack_path() {
+        std::string_view rest = surroundings_.pack_path;
+        while (!rest.empty()) {
+            const size_t colon = std::min(rest.find(':'), rest.size());
+            const std::string folder(rest.substr(0, colon));
+            rest.remove_prefix(std::min(colon + 1, rest.size()));
+            if (folder.empty()) continue;
+            const bool is_absolute = folder.front() == '/';
+            if (is_absolute && read_packs(folder, "builtin_pack")) continue;
+            faults_.push_back(file_fault(
+                "", "project-variable",
+                "the environment variable NARRATORIA_PACK_PATH lists " + json::quoted(folder) +
+                    ", which " +
+                    (is_absolute ? "does not exist" : "is ignored: it is not absolute")));
+            faults_.back().is_warning = true;
+        }
     }
 
     // Returns false if the folder does not exist.
@@ -836,10 +855,8 @@ Surroundings surroundings(std::vector<std::string> environment) {
     Surroundings out{std::move(environment),
                      variable_of_process("N3_PYTHON_TOOL_TIMEOUT_SECONDS"),
                      variable_of_process("N3_TOOL_SERVICE_URL"),
+                     variable_of_process("NARRATORIA_PACK_PATH"),
                      {}};
-    for (std::string& folder : folders_in(variable_of_process("NARRATORIA_PACK_PATH"))) {
-        out.builtin_packs.push_back(std::move(folder));
-    }
     if (const std::string folder = library_folder(); !folder.empty()) {
         out.builtin_packs.push_back(folder + "/narratoria/packs");
     }

@@ -17,10 +17,10 @@ namespace narratoria::tool::project {
 struct Surroundings {
     std::vector<std::string> environment;  // of the tools, NAME=value
     // Variables of this process that take precedence over namel3ss.toml. Empty: not set.
-    std::string timeout_seconds;  // N3_PYTHON_TOOL_TIMEOUT_SECONDS
-    std::string service_url;      // N3_TOOL_SERVICE_URL
-    // Folders of built-in packs: NARRATORIA_PACK_PATH, then <lib>/narratoria/packs.
-    std::vector<std::string> builtin_packs;
+    std::string timeout_seconds;             // N3_PYTHON_TOOL_TIMEOUT_SECONDS
+    std::string service_url;                 // N3_TOOL_SERVICE_URL
+    std::string pack_path;                   // NARRATORIA_PACK_PATH
+    std::vector<std::string> builtin_packs;  // folders of packs that come after those
 };
 // Reads the variables of this process. `environment`: the variables of the tools.
 Surroundings surroundings(std::vector<std::string> environment);
