@@ -93,6 +93,18 @@ def test_error_output_of_the_client_is_reported_once(client):
     assert said.count("no such image") == 1, said
 
 
+def test_failing_docker_names_the_installed_podman(client):
+    client.run("exit 125")
+    for name, act in (("docker", "exit 125"), ("podman", "exit 0")):
+        program = client.command.folder / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\necho 'no daemon' >&2\n{act}\n")
+        program.chmod(0o755)
+    env = environment(PATH=f"{program.parent}:/usr/bin:/bin", NARRATORIA_CONTAINER_RUNTIME="")
+    client.command("tool", "run", "tool", "--project", client.command.folder / "project", env=env).exits(
+        1, "podman is installed, too: set NARRATORIA_CONTAINER_RUNTIME=podman to use it")
+
+
 ANSWER = """cat > /dev/null; echo '{"ok": true, "result": 1}'"""
 
 

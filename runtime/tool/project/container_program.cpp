@@ -37,4 +37,13 @@ std::string find_container_program(const std::vector<std::string>& environment,
     return {};
 }
 
+std::string instead_of_docker(const std::string& program,
+                              const std::vector<std::string>& environment) {
+    std::string ignored;
+    if (!program.ends_with("/docker")) return {};
+    if (process::find_program("podman", environment, ignored).empty()) return {};
+    return "; podman is installed, too: set " + std::string(kContainerVariable) +
+           "=podman to use it";
+}
+
 }  // namespace narratoria::tool::project

@@ -16,4 +16,9 @@ std::vector<std::string> environment_of_host();
 std::string find_container_program(const std::vector<std::string>& environment,
                                    std::string& reason);
 
+// Returns how to select podman if `program` is docker, which takes precedence, and podman is
+// installed; otherwise "". docker may be there without its daemon.
+std::string instead_of_docker(const std::string& program,
+                              const std::vector<std::string>& environment);
+
 }  // namespace narratoria::tool::project

@@ -290,7 +290,10 @@ private:
         if (exit_status < kClientFailed || exit_status > kClientFailed + 2) return {};
         if (said.empty()) return {};
         return "the container of the tool \"" + binding().name + "\" could not start: " + runtime_ +
-               " reports: " + said;
+               " reports: " + said +
+               (exit_status == kClientFailed
+                    ? project::instead_of_docker(runtime_, runner_.environment_)
+                    : std::string());
     }
 
     void complete(ToolCall& call) const override {
