@@ -2,6 +2,7 @@
 """Project tools that are HTTP services, tested with the service in examples/service."""
 
 import json
+import socket
 import subprocess
 import sys
 
@@ -99,6 +100,13 @@ def test_unreachable_service_is_reported_with_its_url(run):
     assert (f"SERVICE_UNREACHABLE: the tool \"greeter\" is a service, and its call failed: "
             f"{service.url}: no connection: Connection refused") in ran.err
     assert trace[-1]["status"] == "error"
+
+
+def test_service_that_does_not_answer_is_reported_with_its_url(run):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/tools"
+        ran, _ = run(url, {}, "[python_tools]\ntimeout_seconds = 1\n")
+    ran.exits(1, f'did not end within 1000 ms; the service at {url} did not respond in time; "timeout_ms" in its binding')
 
 
 def test_sandbox_option_applies_to_services(run):

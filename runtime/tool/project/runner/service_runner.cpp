@@ -204,8 +204,11 @@ public:
     void terminate() override {
         if (has_ended()) return;
         exchange_.reset();
-        fail_soon("CANCELLED", "TimeoutError",
-                  "the service at " + url_.shown() + " did not respond in time");
+        const std::string why = "the service at " + url_.shown() + " did not respond in time";
+        Outcome outcome;
+        outcome.limit =
+            why + "; \"timeout_ms\" in its binding, or \"timeoutMs\" in a plan, sets its time";
+        fail_soon("CANCELLED", "TimeoutError", why, std::move(outcome));
     }
     std::string diagnostics() const override { return {}; }
 
