@@ -1051,6 +1051,16 @@ def test_folder_of_the_pack_path_that_is_not_used_is_a_warning(project):
 
 # ---------------------------------------------------------------- how far a fault reaches
 
+def test_reply_beyond_a_limit_is_an_error_that_names_the_limit(project):
+    project.code("much", "def run(payload):\n    return eval(payload['result'])\n")
+    for result, said in (("'x' * (70 << 20)", "replied with more than 67108864 bytes"),
+                         ("10 ** 400", "its reply cannot be read: "),
+                         ("eval('[' * 90 + ']' * 90) if 0 else __import__('functools').reduce(lambda a, _: [a], "
+                          "range(600), 0)", "its reply cannot be read: ")):
+        ran, _ = project.run("much", {"result": result}).exits(1, said)
+        assert ran.out == "" and len(ran.err.splitlines()) == 2, ran
+
+
 def test_fault_disables_only_its_tool(project):
     project.bind("tools:\n  greeter:\n    entry: tools.sample_tool:greet\n"
                  "  odd:\n    entry: tools.sample_tool:greet\n    runner: node\n")

@@ -57,8 +57,11 @@ bool read_reply(std::string_view text, Reply& reply, std::string& why) {
     json::Document document;
     json::ParseError error;
     if (!document.parse(text, error)) {
-        why = "its reply is not valid JSON: " + error.message;
-        if (!text.empty()) why += ": " + event::excerpt(text, error.byte);
+        const bool is_limit = error.kind == json::ParseError::Kind::TooDeep ||
+                              error.kind == json::ParseError::Kind::NumberTooBig;
+        why = (is_limit ? "its reply cannot be read: " : "its reply is not valid JSON: ") +
+              error.message;
+        if (!text.empty() && !is_limit) why += ": " + event::excerpt(text, error.byte);
         return false;
     }
     const json::Value root = document.root();

@@ -74,6 +74,8 @@ void ProcessCall::await_exit() {
 }
 
 void ProcessCall::on_diagnostics(std::string_view data) {
+    // The runner takes the end of its pipe, which on_output() closed, for a fault of the tool.
+    if (is_too_long_) return;
     diagnostics_.add(data);
     while (!data.empty()) {
         const size_t line = std::min(data.find('\n'), data.size());
