@@ -237,7 +237,8 @@ void Execution::request_start() {
 void Execution::warn_and_log(std::string_view code, const std::string& message) {
     with_.stream.warn({plan_->request_id, {}, 0}, code, message);
     if (settings_.log) {
-        settings_.log(NAR_LOG_WARN, "plan " + json::quoted(plan_->request_id) + ": " + message);
+        settings_.log(NAR_LOG_WARN, "plan " + json::quoted(plan_->request_id) + ": " + message,
+                      code);
     }
 }
 

@@ -65,8 +65,8 @@ struct Settings {
     // A tool sent a UI event. The arguments are valid during the call only.
     std::function<void(uint64_t number, const event::Subject& subject, const event::Event& event)>
         on_ui_event;
-    // Writes to the host's log.
-    std::function<void(uint32_t level, std::string_view message)> log;
+    // Writes to the host's log what the event stream reports, too, with `code`.
+    std::function<void(uint32_t level, std::string_view message, std::string_view code)> log;
     // An appended tool has settled. Called once for each, from the loop or from stop(), always
     // before on_ended. It may call the functions of the execution; stop() invalidates `result`.
     std::function<void(uint32_t tool, const ToolResult& result)> on_tool_settled;

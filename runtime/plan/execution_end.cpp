@@ -57,9 +57,10 @@ void Execution::on_attempt_ended(uint32_t tool, tool::Outcome outcome) {
         });
     } else {
         if (!outcome.is_recorded && settings_.log && tool::is_fault_of_program(outcome.code)) {
-            settings_.log(NAR_LOG_WARN, "the tool " + json::quoted(plan_->tools[tool].tool_path) +
-                                            " failed: " + outcome.error + " (" + outcome.code +
-                                            ")");
+            settings_.log(NAR_LOG_WARN,
+                          "the tool " + json::quoted(plan_->tools[tool].tool_path) +
+                              " failed: " + outcome.error + " (" + outcome.code + ")",
+                          outcome.code);
         }
         settle(tool, state, std::move(outcome.code), std::move(outcome.error));
     }

@@ -347,7 +347,9 @@ std::unique_ptr<plan::Execution> Session::make_execution(
                                   const event::Event& event) {
         presentation_.on_ui_event(seq, subject, event);
     };
-    settings.log = [this](uint32_t level, std::string_view message) { log(level, message); };
+    settings.log = [this](uint32_t level, std::string_view message, std::string_view code) {
+        log(level, message, code);
+    };
     settings.on_no_supervisor = [this](std::string_view why) {
         if (!std::exchange(reported_no_supervisor_, true)) {
             log(NAR_LOG_ERROR, "no tool of this session can be started: " + std::string(why));

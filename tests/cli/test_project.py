@@ -1071,6 +1071,15 @@ def test_fault_disables_only_its_tool(project):
     assert "tools.yaml" in bound(project, "odd")["problem"]
 
 
+def test_run_reports_only_the_faults_of_its_tool_and_each_once(project):
+    project.bind(GREETER + "  odd:\n    entry: 7\n    sandbox: false\n  killed:\n    entry: tools.killed:run\n")
+    project.write("tools/killed.py", "import os\ndef run(payload):\n    os.kill(os.getpid(), 9)\n")
+    assert project.run("greeter", {"name": "Ada"})[0].err == ""
+    for name, said in (("odd", "tools.yaml: line 6, column 12"), ("killed", "SIGNALED")):
+        ran, _ = project.run(name).exits(1)
+        assert ran.err.count(said) == 1 and len(ran.err.splitlines()) == 2 and "session" not in ran.err, ran
+
+
 def test_call_without_a_usable_binding_is_traced_as_an_error(project):
     project.bind("tools:\n  slow:\n    entry: tools.sample_tool:greet\n    timeout_ms: fast\n")
     ran, (call,) = project.run("slow").exits(1)

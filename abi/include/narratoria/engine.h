@@ -90,7 +90,7 @@ typedef struct nar_log_line {
     nar_str session_id; /* of the session that the line concerns, or empty                       */
     nar_str code;       /* for programs: set if the event stream reports it too, else empty.
                            "FALLBACK": a prompt ended with the fallback text.
-                           "PLUGIN_LEFT_OUT": the warning with that code                         */
+                           Else the code of a warning, or the errorCode of a tool that failed    */
 } nar_log_line;
 
 /* Values of nar_engine_options.output_mode: lifetime of the folder for a session's tool files */

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "arguments/group_options.hpp"
 #include "arguments/json_object.hpp"
@@ -86,6 +88,30 @@ void require_utf8(const std::string& path, const std::string& given) {
                     display_path(given)));
 }
 
+// Collects the warnings of the engine. The event stream reports those with a code.
+class EngineWarnings {
+public:
+    void add(const LogLine& line) {
+        if (line.level < NAR_LOG_WARN || !line.code.empty()) return;
+        if (is_collecting_) lines_.emplace_back(line.message);
+        else complain(printable(line.message));
+    }
+    // Prints the warnings without those about other tools of the project. `problem`: the reason why
+    // the tool cannot run, which its failure reports.
+    void print_those_about(const std::string& tool, std::string_view problem) {
+        is_collecting_ = false;
+        for (const std::string& line : lines_) {
+            const bool is_about_a_tool = line.find("the tool \"") != std::string::npos;
+            if (is_about_a_tool && line.find(json::quoted(tool)) == std::string::npos) continue;
+            if (problem.empty() || !line.ends_with(problem)) complain(printable(line));
+        }
+    }
+
+private:
+    bool is_collecting_ = true;
+    std::vector<std::string> lines_;
+};
+
 Session session_of(Engine& engine, const ToolRunOptions& options) {
     try {
         return Session(engine, {.project = options.project});
@@ -94,15 +120,16 @@ Session session_of(Engine& engine, const ToolRunOptions& options) {
     }
 }
 
-// Throws Refused, before anything runs, if the project does not bind the tool.
-void require_tool(Session& session, const ToolRunOptions& options) {
+// Returns why the tool cannot run, or an empty text. Throws Refused, before anything runs, if the
+// project does not bind the tool.
+std::string require_tool(Session& session, const ToolRunOptions& options) {
     const Text text = session.tools().list();
     const json::Document tools = json::read(text);
     std::string names;
     std::vector<std::string> known;
     for (const json::Value& each : tools.GetArray()) {
         const std::string_view name = json::text(each, "name");
-        if (name == options.tool) return;
+        if (name == options.tool) return std::string(json::text(each, "problem"));
         names += fmt::format("{}{}", names.empty() ? "" : ", ", printable(name));
         known.emplace_back(name);
     }
@@ -139,10 +166,12 @@ int tool_run(const ToolRunOptions& options) {
     EngineOptions engine_options;
     // The printed paths of assets stay readable for a day.
     engine_options.output_mode = NAR_OUTPUT_KEEP;
+    EngineWarnings warnings;
+    engine_options.log = [&](const LogLine& line) { warnings.add(line); };
     options.groups.apply_to(engine_options);
     Engine engine(engine_options);
     Session session = session_of(engine, options);
-    if (is_of_project) require_tool(session, options);
+    warnings.print_those_about(options.tool, is_of_project ? require_tool(session, options) : "");
     for (const auto& member : state.GetObject()) {
         session.set_state({member.name.GetString(), member.name.GetStringLength()},
                           json::line(member.value));
