@@ -50,6 +50,19 @@ def test_input_may_be_a_file_or_standard_input(command):
     assert invocation(command)["input"] == {"from": "stdin"}
 
 
+def test_byte_order_mark_before_the_input_is_ignored(command):
+    tool = command.script("echo", ECHO)
+    command.file("in.json", b"\xef\xbb\xbf{}")
+    command("tool", "run", tool, "--input", "@in.json").exits(0)
+
+
+def test_input_that_is_nested_too_deep_is_named(command):
+    deep = '{"a":' + "[" * 600 + "]" * 600 + "}"
+    ran = command("tool", "run", command.tool("echo"), "--input", deep).exits(2)
+    first, second = ran.err.splitlines()
+    assert first.startswith("--input: ") and "nested deeper than" in first and "plan" not in ran.err, ran
+
+
 def test_state_is_given_for_the_parts_that_the_manifest_names(command):
     tool = command.script("echo", ECHO)
     command.file("echo.tool.json", '{"state": ["/lamp"]}')

@@ -27,6 +27,7 @@ std::string read_object(const ObjectOption& option, const std::optional<std::str
         const std::string file = file_of_object(*given);
         text = read_document(file, fmt::format("value of {}", option.name));
         shown = display_path(file);
+        if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
     }
     if (const std::optional<json::ObjectError> error = json::object_error(text)) {
         throw Refused(fmt::format(

@@ -141,6 +141,19 @@ std::string require_tool(Session& session, const ToolRunOptions& options) {
                                               : "it binds " + names));
 }
 
+// The user wrote no plan: a fault concerns the tool's path, or else its input.
+[[noreturn]] void refuse_plan(const Error& error, const ToolRunOptions& options) {
+    if (error.status() != NAR_INVALID_DOCUMENT) throw Refused(printable(error.message()));
+    std::vector<std::string> lines;
+    const json::Document faults = json::read(error.details());
+    for (const json::Value& fault : faults.GetArray()) {
+        const bool is_of_path = json::text(fault, "pointer").ends_with("/toolPath");
+        lines.push_back(fmt::format("{}: {}", is_of_path ? display_path(options.tool) : "--input",
+                                    printable(json::text(fault, "message"))));
+    }
+    throw Refused("nothing was run; correct the faults above and try again", std::move(lines));
+}
+
 int tool_run(const ToolRunOptions& options) {
     const bool is_of_project = !options.project.empty();
     if (options.trace && !is_of_project) {
@@ -197,7 +210,7 @@ int tool_run(const ToolRunOptions& options) {
         session.execute(one_tool_plan(tool, input), {},
                         [&](Result ended) { result = std::move(ended); });
     } catch (const Error& error) {
-        refuse_document(error, display_path(options.tool), "plan", "nothing was run");
+        refuse_plan(error, options);
     }
     if (trace) trace->start();
     const auto flush = [&] {
