@@ -56,6 +56,12 @@ def test_manifest_faults_have_their_places(command):
     assert "weather.tool.json:3:11: /limit: " in second and '"limits"' in second
 
 
+def test_help_names_strict_only_where_it_exists(command):
+    for document in ("project", "story"):
+        said = command("validate", document, "--help").exits(0).out
+        assert ("unless --strict is given" in said) == (document == "story"), said
+
+
 def test_name_in_a_manifest_must_match_the_file_name(command):
     text = '{"description": "Rings.",\n "name": "bell"}\n'
     assert command("validate", "tool", command.file("bell.tool.json", text)).status == 0

@@ -205,10 +205,9 @@ void add_document(Command command, Document document, const std::string& name,
     }
     kind.footer(fmt::format(
         "Each fault is one line: file:line:column: JSON Pointer: message [rule]\nA warning "
-        "is marked as one and is not a fault, unless --strict is given.\nExit status: 0 no faults, "
-        "1 faults, 2 a "
+        "is marked as one and is not a fault{}.\nExit status: 0 no faults, 1 faults, 2 a "
         "file cannot be read.\nExample:\n  {}",
-        example));
+        document == Document::Story ? ", unless --strict is given" : "", example));
     kind.action([=] { return run_validate(document, name, *options); });
 }
 
