@@ -320,6 +320,11 @@ def test_t15_choices(command, payload, verdict):
     assert check(command, shell(command, good(line)))["T15"]["verdict"] == verdict
 
 
+def test_t15_shows_choices_that_are_not_a_list(command):
+    line = event("ui_event", event="narrative_choice", payload={"choices": "Open"})
+    assert '"Open" is not a list of choices' in str(check(command, shell(command, good(line)))["T15"])
+
+
 def test_t16_tool_that_fails_without_input(command):
     body = "input=$(cat)\n[ -n \"$input\" ] || exit 1\n" + good()
     rules = check(command, shell(command, body))

@@ -443,7 +443,11 @@ void Judge::judge_choices() {
         const json::Value* choices =
             payload != nullptr ? json::member(*payload, "choices") : nullptr;
         if (choices == nullptr || !choices->IsArray()) {
-            findings.push_back(at(parsed, "/payload/choices", "the list of choices is missing"));
+            findings.push_back(at(
+                parsed, "/payload/choices",
+                choices == nullptr
+                    ? "the list of choices is missing"
+                    : fmt::format("{} is not a list of choices", printable(json::line(*choices)))));
             continue;
         }
         if (choices->Empty()) {
