@@ -44,6 +44,12 @@ Faults check_result(std::string_view text) {
     return plan::check_result(document.root());
 }
 
+void check_manifest(std::string_view text, std::string_view stem, Faults& faults) {
+    tool::Manifest manifest;
+    manifest.parse(text, faults, stem);
+    faults.insert(faults.end(), manifest.warnings.begin(), manifest.warnings.end());
+}
+
 // The file's name without the suffix of a manifest; empty if it does not have that suffix.
 std::string_view stem_of_manifest(std::string_view path) {
     if (!path.ends_with(tool::kManifestEnding)) return {};
@@ -68,7 +74,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
             case NAR_DOCUMENT_PLAN: found = check_plan(content); break;
             case NAR_DOCUMENT_RESULT: found = check_result(content); break;
             case NAR_DOCUMENT_PLUGIN: plugin::parse_metadata(content, found); break;
-            case NAR_DOCUMENT_TOOL: tool::Manifest().parse(content, found); break;
+            case NAR_DOCUMENT_TOOL: check_manifest(content, {}, found); break;
             case NAR_DOCUMENT_TOOL_FILE: {
                 if (has_nul(text))
                     return refuse_argument(error, "the path contains a NUL character");
@@ -78,7 +84,7 @@ extern "C" nar_status nar_validate(uint32_t document, nar_str text, nar_text** f
                     return fail(error, NAR_IO, "MANIFEST_FILE", problem);
                 }
                 content = file;
-                tool::Manifest().parse(content, found, stem_of_manifest(path));
+                check_manifest(content, stem_of_manifest(path), found);
                 break;
             }
             case NAR_DOCUMENT_STORY:

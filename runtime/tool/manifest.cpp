@@ -191,9 +191,15 @@ private:
         auto schema = Schema::compile(value.raw(), faults_);
         // The faults are relative to the schema.
         const std::string pointer = json::pointer_to(document_.root(), value.index());
-        for (size_t i = before; i < faults_.size(); ++i) {
-            faults_[i].pointer = pointer + faults_[i].pointer;
-            faults_[i].byte += byte_of(value);
+        const auto place = [&](Fault& fault) {
+            fault.pointer = pointer + fault.pointer;
+            fault.byte += byte_of(value);
+        };
+        for (size_t i = before; i < faults_.size(); ++i) place(faults_[i]);
+        if (schema == nullptr) return schema;
+        for (Fault warning : schema->misspelled()) {
+            place(warning);
+            out_.warnings.push_back(std::move(warning));
         }
         return schema;
     }

@@ -27,6 +27,7 @@ struct Manifest {
     LimitOverrides limits;
     std::string resources;           // a JSON object; empty: none
     std::vector<std::string> state;  // JSON Pointers
+    Faults warnings;
 
     static constexpr size_t kMaxBytes = size_t{2} << 20;
 

@@ -56,6 +56,14 @@ def test_manifest_faults_have_their_places(command):
     assert "weather.tool.json:3:11: /limit: " in second and '"limits"' in second
 
 
+def test_misspelled_keyword_of_a_schema_is_a_warning(command):
+    text = '{"input": {"requird": ["a"], "x-note": 1,\n "properties": {"propertys": {"tpye": "string"}}}}\n'
+    ran = command("validate", "tool", command.file("weather.tool.json", text)).exits(0)
+    first, second = sorted(ran.lines)[1:]
+    assert ':1:23: warning: /input/requird: "requird" is not a keyword' in first and 'did you mean "required"?' in first
+    assert ':2:39: warning: /input/properties/propertys/tpye: ' in second and 'did you mean "type"?' in second
+
+
 def test_help_names_strict_only_where_it_exists(command):
     for document in ("project", "story"):
         said = command("validate", document, "--help").exits(0).out

@@ -9,6 +9,8 @@
 #include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
+#include "base/near_name.hpp"
+#include "base/strict_keys.hpp"
 #include "tool/schema/schema.hpp"
 #include "tool/schema/schema_compiler.hpp"
 #include "tool/schema/uri.hpp"
@@ -207,6 +209,29 @@ void Compiler::add_anchor(Parts& parts, std::string_view name) {
     anchors_.emplace(anchor_key(parts.context.resource, name), parts.index);
 }
 
+void Compiler::warn_if_misspelled(json::Member member) {
+    static const std::vector<std::string_view> known = [] {
+        std::vector<std::string_view> names = {
+            "$anchor",  "$dynamicAnchor", "$id",      "$recursiveAnchor",
+            "$schema",  "$vocabulary",    "default",  "id",
+            "readOnly", "title",          "writeOnly"};
+        for (const Keyword& each : keywords()) names.push_back(each.name);
+        return names;
+    }();
+    if (out_.misspelled.size() >= Schema::kMaxFaults) return;
+    if (std::find(known.begin(), known.end(), member.key) != known.end()) return;
+    const std::string_view near = near_name(member.key, known);
+    if (near.empty()) return;
+    const Value root = out_.document.root();
+    const auto byte = static_cast<size_t>(member.value.raw().data() - out_.document.text().data());
+    Fault warning{"schema-keyword-unknown", json::pointer_to(root, member.value.index()), byte,
+                  json::quoted(member.key) + " is not a keyword of JSON Schema, and has no effect" +
+                      did_you_mean(near),
+                  ""};
+    warning.is_warning = true;
+    out_.misspelled.push_back(std::move(warning));
+}
+
 void Compiler::read_keywords(Parts& parts) {
     const bool replaced = (parts.context.draft & kReplacing) != 0 && parts.schema.find("$ref");
     uint64_t seen = 0;
@@ -214,10 +239,11 @@ void Compiler::read_keywords(Parts& parts) {
         const auto found = std::lower_bound(
             keywords().begin(), keywords().end(), member.key,
             [](const Keyword& each, std::string_view name) { return each.name < name; });
-        if (found == keywords().end() || found->name != member.key ||
-            (found->drafts & parts.context.draft) == 0) {
+        if (found == keywords().end() || found->name != member.key) {
+            warn_if_misspelled(member);
             continue;
         }
+        if ((found->drafts & parts.context.draft) == 0) continue;
         if (replaced && member.key != "$ref" && member.key != "definitions") continue;
         const uint64_t bit = uint64_t{1} << (found - keywords().begin());
         if ((seen & bit) != 0) {

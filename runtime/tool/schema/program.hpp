@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fault.hpp"
 #include "base/json/tape.hpp"
 #include "base/name_index.hpp"
 #include "tool/schema/decimal.hpp"
@@ -151,6 +152,7 @@ struct Program {
     std::vector<GeneralRules> generals;
     std::vector<std::unique_ptr<Pattern>> patterns;
     std::vector<Resource> resources;
+    Faults misspelled;        // warnings about unknown keywords that are similar to known ones
     bool is_dynamic = false;  // a reference depends on the path of the evaluation
 };
 

@@ -50,6 +50,8 @@ std::shared_ptr<const Schema> Schema::compile(std::string_view text, Faults& fau
     return made;
 }
 
+const Faults& Schema::misspelled() const { return program_->misspelled; }
+
 bool Schema::accepts(json::Value value) const { return evaluate(*program_, value, nullptr); }
 
 SchemaFaults Schema::check(json::Value value) const {

@@ -114,6 +114,8 @@ public:
     const PlainMembers* plain_members() const { return plain_ ? &*plain_ : nullptr; }
     uint8_t types() const;  // of the value itself
 
+    // Warnings about unknown keywords that are similar to known ones.
+    const Faults& misspelled() const;
     json::Value document() const;
     // The schema on one line, without white space between tokens.
     const std::string& text() const { return text_; }

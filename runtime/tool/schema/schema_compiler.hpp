@@ -103,6 +103,7 @@ private:
     static std::string anchor_key(uint32_t resource, std::string_view name);
     void add_anchor(Parts& parts, std::string_view name);
     void read_keywords(Parts& parts);
+    void warn_if_misspelled(json::Member member);
     void finish(Parts& parts);
     RuleIndex part(Parts& parts, Value value);
     std::vector<RuleIndex> schema_list(Parts& parts, Value value, const char* name);
