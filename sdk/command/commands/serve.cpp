@@ -25,10 +25,12 @@
 #include "io/file.hpp"
 #include "io/interruption.hpp"
 #include "io/message.hpp"
+#include "json.hpp"
 #include "narratoria/engine.hpp"
 #include "output.hpp"
 #include "story/browser.hpp"
 #include "story/folder.hpp"
+#include "story/saved_games.hpp"
 #include "story/session_plugins.hpp"
 
 namespace narratoria::command {
@@ -38,6 +40,9 @@ struct ServeOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
+    std::string store;  // empty: the game is not saved
+    std::string session;
+    bool is_new = false;
     std::string address;
     std::optional<std::uint16_t> port;
     bool opens = false;
@@ -62,12 +67,16 @@ public:
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
         const std::string settings = settings_of(options);
         try {
-            session_.emplace(*engine_, SessionOptions{.story = options.story,
+            session_.emplace(*engine_, SessionOptions{.id = options.session,
+                                                      .story = options.story,
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator,
                                                       .plugin_settings = settings,
+                                                      .store = options.store,
                                                       .watches_story = true});
+            continue_game(options);
         } catch (const Error& error) {
+            if (error.code().starts_with("STORE_")) throw Refused(printable(error.message()));
             refuse_document(error, display_path(options.story), "story",
                             "the story was not served");
         }
@@ -113,6 +122,16 @@ public:
     }
 
 private:
+    // The page shows the turn from which a saved game continues when the game goes there.
+    void continue_game(const ServeOptions& options) {
+        if (options.store.empty()) return;
+        const std::uint64_t turn = json::count(json::read(session_->current()), "turn");
+        if (turn > 0) session_->go_to(turn);
+        saved_ = fmt::format("{}, {}, saved in {}", printable(session_->id()),
+                             turn > 0 ? fmt::format("turn {}", turn) : std::string("a new game"),
+                             story::display_path_below_home(options.store));
+    }
+
     // The options override the story's own settings.
     static std::string settings_of(const ServeOptions& options) {
         std::string own;
@@ -164,7 +183,8 @@ private:
             const std::string_view port = address.substr(colon + 1, address.rfind('/') - colon - 1);
             text = fmt::format("{{\"url\":\"{}\",\"port\":{}}}\n", address, port);
         } else {
-            text = fmt::format("The story is at {}\nCtrl-C ends it.\n", address);
+            text = fmt::format("The story is at {}\n{}Ctrl-C ends it.\n", address,
+                               saved_.empty() ? "" : saved_ + "\n");
         }
         address_reported_ = true;
         if (!write_all(STDOUT_FILENO, text)) {
@@ -181,6 +201,7 @@ private:
     const std::uint32_t log_level_;
     bool is_open_ = false;
     bool address_reported_ = false;
+    std::string saved_;  // where the game is saved
     story::Browser browser_;
     std::vector<std::string> early_log_;
     // Declared last, so that they are destroyed first: their callbacks use the members above.
@@ -188,8 +209,31 @@ private:
     std::optional<Session> session_;
 };
 
+// Chooses the store and the session that the player did not name.
+void choose_game(ServeOptions& options) {
+    if (options.is_new && !options.session.empty()) {
+        throw Refused(
+            "--new contradicts --session; give one of them: a new name starts a new game");
+    }
+    if (options.store.empty() && options.session.empty()) {
+        if (!options.is_new) return;
+        throw Refused("--new: works only with --store, which continues the last game otherwise");
+    }
+    if (options.store.empty()) {
+        std::string why;
+        const std::optional<std::string> file = story::games_file(why);
+        if (!file) throw Refused(why);
+        options.store = *file;
+    }
+    if (!options.session.empty()) return;
+    const auto last =
+        options.is_new ? std::nullopt : story::last_game(options.store, options.story, {});
+    options.session = last ? *last : story::new_game(options.store, options.story);
+}
+
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
+    choose_game(options);
     require_standard_output("the page's address");
     StoryServer served(options);
     return served.drive();
@@ -205,6 +249,20 @@ void add_serve(Command application) {
                 "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER")
         .not_empty();
+    command
+        .option("--store", options->store,
+                "Save the game in this file, and continue the story's last game there (default: "
+                "the game is not saved)")
+        .type_name("FILE")
+        .not_empty();
+    command
+        .option("--session", options->session,
+                "Save the game under this name, or continue it; without --store, in the store of "
+                "narratoria play")
+        .type_name("NAME")
+        .not_empty();
+    command.flag("--new", options->is_new,
+                 "With --store: start a new game instead of continuing the last one");
     command
         .option("--address", options->address,
                 "The address of the page, 127.x.y.z (default: a random one, where the system has "

@@ -63,6 +63,43 @@ def test_listens_on_the_given_address(serve):
     assert serve(toml='title = "T"\n[plugins."narratoria.web"]\naddress = "127.4.5.6"\n').host == "127.4.5.6"
 
 
+def saved(tmp_path, *options):
+    return {"story": TORCH, "arguments": ("--store", str(tmp_path / "saves.db"), *options)}
+
+
+def test_saved_game_continues_even_after_a_kill(serve, tmp_path):
+    page = serve(**saved(tmp_path))
+    last = page.play("I light the torch")[-1]
+    page.end(signal.SIGKILL)
+    stream = serve(**saved(tmp_path)).stream(last["seq"])
+    moved = stream.until(lambda record: record["kind"] == "session_moved")[-1]["event"]
+    assert (moved["turn"], moved["choices"]) == (1, last["event"]["choices"])
+    assert moved["narrative"].startswith("You reach for the torch")
+
+
+def test_new_game_is_saved_beside_the_old_one(serve, tmp_path):
+    serve(**saved(tmp_path)).play("I light the torch")
+    serve(**saved(tmp_path, "--new")).play("I wait")
+    listed = Command(tmp_path)("session", "list", "--store", str(tmp_path / "saves.db"), "--json")
+    assert {each["id"]: each["turns"] for each in json.loads(listed.out)} == {"torch": 1, "torch-2": 1}
+
+
+def test_says_where_the_game_is_saved(tmp_path):
+    file = str(tmp_path / "saves.db")
+    lines = first_lines(["--story", TORCH, "--store", file], 3)
+    assert lines[1] == f"torch, a new game, saved in {file}\n"
+
+
+def test_game_that_is_being_played_is_refused(serve, tmp_path, command):
+    serve(**saved(tmp_path))
+    command("serve", "--story", TORCH, *saved(tmp_path)["arguments"]).exits(2, "is already being played")
+
+
+@pytest.mark.parametrize("options", [("--new",), ("--new", "--session", "evening")])
+def test_options_of_a_saved_game_that_contradict_are_refused(command, options):
+    command("serve", "--story", TORCH, *options).exits(2, "--new")
+
+
 def test_default_story_is_in_the_working_folder(command):
     story = command.story({"go": [{"narrative": "Gone."}]})
     assert "The story is at" in first_lines([], 1, cwd=story)[0]
