@@ -82,7 +82,8 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     if (id.empty() && settings.story) id = settings.story->narrator;
     if (id.empty()) return std::nullopt;
     std::string plugin = id;
-    if (const BuiltInNarrator* const built_in = find_built_in(id)) {
+    const BuiltInNarrator* const built_in = find_built_in(id);
+    if (built_in != nullptr) {
         if (!settings.story) {
             fault = "the narrator " + json::quoted(id) + " answers from a story's " +
                     std::string(built_in->file) + "; name a story as well";
@@ -94,13 +95,16 @@ std::optional<nar_narrator> choose_narrator(const SessionSettings& settings,
     const std::optional<nar_narrator> narrator = dispatcher.narrator(plugin);
     if (narrator) return narrator;
     const std::string reason = dispatcher.why_not(plugin);
-    fault =
-        (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") + id +
-        (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
-        (settings.without_plugins ? "plugins are switched off"
-         : reason.empty()         ? "the plugin with that id is not a narrator"
-                                  : reason) +
-        " (" + list_built_in() + "; narratoria plugin list --explain shows the searched folders)";
+    fault = (settings.narrator_id.empty() ? "the narrator of story.toml, \"" : "the narrator \"") +
+            id +
+            (settings.narrator_id.empty() ? "\", is not available: " : "\" is not available: ") +
+            (settings.without_plugins ? "plugins are switched off"
+             : reason.empty()         ? "the plugin with that id is not a narrator"
+                                      : reason);
+    if (built_in == nullptr) {
+        fault += " (" + list_built_in() +
+                 "; narratoria plugin list --explain shows the searched folders)";
+    }
     return std::nullopt;
 }
 

@@ -234,7 +234,7 @@ std::string script_narrator_settings(const Story& story, std::string_view name) 
     Faults faults;
     // The host may name a different script than the story.
     if (name != story.narrator && read_script(story, std::string(name), text, faults) == nullptr) {
-        settings.string("fault", describe_faults(faults, ""));
+        settings.string("fault", faults.front().message);  // it names the place
     }
     settings.string("source", text).end();
     return out;
