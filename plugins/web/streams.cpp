@@ -14,7 +14,7 @@ constexpr std::size_t kMaxStreams = 64;
 
 // At most one update per frame of a 60 Hz screen.
 constexpr std::chrono::milliseconds kMinInterval{16};
-constexpr std::chrono::seconds kCommentEvery{15};
+constexpr std::chrono::seconds kAliveEvery{15};
 
 }  // namespace
 
@@ -67,9 +67,10 @@ public:
 
     bool is_behind() const { return batch_.last < streams_.log_.last(); }
 
-    void resume(bool with_comment) {
-        // Only between messages: a comment inside one would corrupt it.
-        if (with_comment && text_.empty() && batch_.begin == batch_.end) text_ = ":\n\n";
+    void resume(bool is_alive_due) {
+        // Only between messages. Not a comment, which EventSource would not pass to the page.
+        if (is_alive_due && text_.empty() && batch_.begin == batch_.end)
+            text_ = "event: alive\ndata: {}\n\n";
         MHD_resume_connection(connection_);
     }
 
@@ -132,8 +133,8 @@ Response Streams::open(const Request& request, std::uint64_t after, FirstMessage
         200, MHD_SIZE_UNKNOWN,
         std::make_unique<Stream>(*this, request.connection(), after, std::move(first)));
     response.set("Content-Type", "text/event-stream").set("Cache-Control", "no-store");
-    if (!comment_.is_running()) {
-        comment_ = plugin::Timer(host_, kCommentEvery, [this] { comment(); });
+    if (!alive_.is_running()) {
+        alive_ = plugin::Timer(host_, kAliveEvery, [this] { say_alive(); });
     }
     return response;
 }
@@ -169,15 +170,15 @@ void Streams::on_disconnect(MHD_Connection* connection) {
     resumed_();
 }
 
-void Streams::comment() {
+void Streams::say_alive() {
     resume_all(true);
     resumed_();
-    if (open_ > 0) comment_.restart(kCommentEvery);
+    if (open_ > 0) alive_.restart(kAliveEvery);
 }
 
-void Streams::resume_all(bool with_comment) {
+void Streams::resume_all(bool is_alive_due) {
     const std::vector<Stream*> woken = std::exchange(waiting_, {});
-    for (Stream* stream : woken) stream->resume(with_comment);
+    for (Stream* stream : woken) stream->resume(is_alive_due);
 }
 
 void Streams::end() {

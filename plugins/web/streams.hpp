@@ -49,8 +49,8 @@ public:
 private:
     class Stream;
 
-    void resume_all(bool with_comment);
-    void comment();
+    void resume_all(bool is_alive_due);
+    void say_alive();
 
     const plugin::Host host_;
     const RecordLog& log_;
@@ -60,7 +60,7 @@ private:
     bool has_ended_ = false;
     bool is_throttled_ = false;
     plugin::Timer throttle_timer_;
-    plugin::Timer comment_;
+    plugin::Timer alive_;
 };
 
 }  // namespace narratoria::web

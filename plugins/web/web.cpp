@@ -238,7 +238,8 @@ private:
                               "Narratoria</title><main><h1>Access denied</h1><p>" +
                                   what +
                                   "</p><p>Look for the address in the terminal in which the game "
-                                  "was started, or in the log of the program.</p></main></html>\n");
+                                  "was started, or where the program that runs it prints "
+                                  "it.</p></main></html>\n");
     }
 
     // Called for authenticated requests, and for the entrance without authentication.

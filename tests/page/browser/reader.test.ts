@@ -38,21 +38,19 @@ function brightnessOf(player: Player): Promise<number> {
   });
 }
 
-test("the first screen shows opening and choices; a digit selects", async ({ stage }) => {
+test("the first screen shows opening and choices; a number and Enter play one", async ({ stage }) => {
   const player = await stage.play(torch);
   await player.page.getByRole("heading", { name: "The Torch and the Door" }).waitFor();
   await player.sees("The stair ends in the dark");
   expect(await player.story.getByText("The page is blank.").count()).toBe(0);
   await player.choice("I pull the lever").waitFor();
-  // The input has the focus but is empty, so a digit selects a choice.
   await player.hasFocus(player.input);
   await player.page.keyboard.press("1");
+  expect(await player.input.inputValue()).toBe("1");
+  await player.page.keyboard.press("Enter");
   await player.sees("You reach for the torch on the wall.");
   expect(await player.input.inputValue()).toBe("");
   await player.isDone();
-  // In typed text, a digit is a digit.
-  await player.input.pressSequentially("roll 2d6");
-  expect(await player.input.inputValue()).toBe("roll 2d6");
 });
 
 for (const viewport of phones) {
@@ -194,8 +192,7 @@ test("the page follows the system's colours until a choice", async ({ stage }) =
   await expect.poll(brightness).toBeLessThan(40);
   await player.reads("Light colours");
   await expect.poll(brightness).toBeGreaterThan(220);
-  // Choosing the system's current colours follows the system again.
-  await player.reads("Dark colours");
+  await player.reads("Colours of the system");
   await player.page.emulateMedia({ colorScheme: "light" });
   await expect.poll(brightness).toBeGreaterThan(220);
 });
@@ -266,7 +263,7 @@ test("reading settings outlive the server and the browser", async ({ stage }) =>
   await after.page.getByRole("button", { name: "long", pressed: true }).waitFor();
   // Back to the system's preference.
   const gone = after.page.waitForResponse((answer) => answer.url().endsWith("/api/reading") && answer.request().postDataJSON().theme === undefined);
-  await after.button("Dark colours").click();
+  await after.button("Colours of the system").click();
   await gone;
   const last = await stage.open(await stage.serve(torch));
   await last.sees("The stair ends in the dark");

@@ -184,7 +184,7 @@ test("the end of the server is reported; the story stays readable", async ({ sta
 
   // A prompt sent meanwhile is not lost.
   await player.say("jump");
-  await player.page.getByRole("alert").getByText(/cannot be reached/).waitFor();
+  await player.page.getByRole("alert").getByText(/could not be reached/).waitFor();
   await expect.poll(() => player.input.inputValue()).toBe("jump");
 });
 

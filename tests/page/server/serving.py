@@ -222,7 +222,6 @@ class Stream:
         self.response = None
         self.is_begun = False
         self.messages = []
-        self.comments = 0
         self.last = last_event_id if last_event_id is not None else after
 
     def begin(self):
@@ -244,8 +243,8 @@ class Stream:
         while True:
             line = self.response.readline()
             assert line, "the stream ended"
-            if line.startswith(b":"):
-                self.comments += 1
+            if line == b"event: alive\n":
+                self.response.readline()
                 self.response.readline()
             elif line != b"\n":
                 lines.append(line)

@@ -10,12 +10,12 @@ class FakeSource implements Source {
   onerror: ((event: Event) => void) | null = null;
   onmessage: ((event: MessageEvent<string>) => void) | null = null;
   isClosed = false;
-  #session: ((event: MessageEvent<string>) => void) | undefined;
+  #listeners = new Map<string, (event: MessageEvent<string>) => void>();
 
   constructor(readonly url: string) {}
 
   addEventListener(type: string, listener: (event: MessageEvent<string>) => void): void {
-    if (type === "session") this.#session = listener;
+    this.#listeners.set(type, listener);
   }
 
   close(): void {
@@ -25,7 +25,11 @@ class FakeSource implements Source {
   opens(sessionId: string | null, last: number, game?: string): void {
     this.readyState = 1;
     this.onopen?.(new Event("open"));
-    this.#session?.(message(JSON.stringify({ sessionId, game, title: "T", after: 0, last, state: {} })));
+    this.#listeners.get("session")?.(message(JSON.stringify({ sessionId, game, title: "T", after: 0, last, state: {} })));
+  }
+
+  isAlive(): void {
+    this.#listeners.get("alive")?.(message("{}"));
   }
 
   sends(...seqs: number[]): void {
@@ -75,6 +79,8 @@ const record = (seq: number): string =>
 
 let sources: FakeSource[];
 let waits: { run: () => void; milliseconds: number }[];
+// The wait for a sign of the server.
+let silence: { run: () => void } | undefined;
 let answer: number | undefined;
 let isHidden: boolean;
 let sawVisibility: () => void;
@@ -119,6 +125,10 @@ beforeEach(() => {
     },
     later(run, milliseconds) {
       const wait = { run, milliseconds };
+      if (milliseconds === 40_000) {
+        silence = wait;
+        return () => (silence = undefined);
+      }
       waits.push(wait);
       return () => (waits = waits.filter((one) => one !== wait));
     },
@@ -184,6 +194,18 @@ describe("the event stream", () => {
     expect(session.lastSeq).toBe(2);
     expect(session.caughtUp).toBe(true);
     expect(statuses).toEqual(["open"]);
+  });
+
+  it("is lost and opens again if nothing comes for 40 seconds", () => {
+    source().catchesUp(1);
+    const first = silence;
+    source().isAlive();
+    expect(silence).not.toBe(first);
+    silence!.run();
+    expect(connection.status).toBe("lost");
+    expect(sources.map((one) => one.isClosed)).toEqual([true, false]);
+    source().opens("s", 1);
+    expect(connection.status).toBe("open");
   });
 
   it("may open before the session id is known", () => {

@@ -3,7 +3,7 @@
 // the records, hidden pages, and sharing with other windows of the browser. A window first opens its own stream. When
 // it has all records and a different window is the leader (connection_share.ts), it closes its stream and becomes a
 // follower. When it misses a record, it opens its own stream again.
-import { type OpenShare, type Role, type Share, type ShareMessage, openShare } from "./connection_share.ts";
+import { type OpenShare, type Role, type Share, type ShareMessage, onArrival, openShare } from "./connection_share.ts";
 import { enterAgain } from "./connection_token.ts";
 import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf, textsOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
@@ -38,7 +38,8 @@ export interface Environment {
   share: OpenShare;
   later(run: () => void, milliseconds: number): () => void;
   isHidden(): boolean;
-  // Calls `listener` when the page is shown or hidden, and when its window gets the focus.
+  // Calls `listener` when the page is shown or hidden, when its window gets the focus, and when a different window of
+  // the browser has entered a game.
   onVisibility(listener: () => void): () => void;
 }
 
@@ -52,6 +53,8 @@ export interface Listener {
 
 const kClosed = 2;
 const kHiddenFor = 30_000;
+// The server sends something at least every 15 seconds.
+const kSilentFor = 40_000;
 const kFirstWait = 1000;
 const kLongestWait = 15_000;
 
@@ -65,6 +68,7 @@ export class Connection {
   #wait = kFirstWait;
   #cancelWait: (() => void) | undefined;
   #cancelRest: (() => void) | undefined;
+  #cancelSilence: (() => void) | undefined;
   #stopWatching: () => void;
   #game = "";
   #share: Share | undefined;
@@ -88,12 +92,15 @@ export class Connection {
     this.#close();
     const source = this.#environment.openSource(this.#url());
     this.#source = source;
+    this.#hear();
     source.onopen = () => {
+      this.#hear();
       this.#wait = kFirstWait;
       this.#set("open");
       if (this.#role === "leader") this.#share?.send({ what: "status", status: "open" });
     };
     source.onerror = () => this.#failed(source);
+    source.addEventListener("alive", () => this.#hear());
     source.addEventListener("session", (message) => this.#opened(source, message.data));
     source.onmessage = (message) => this.#receiveRecords(source, message.data);
   }
@@ -122,7 +129,18 @@ export class Connection {
     this.#listener.status(status);
   }
 
+  // The server has sent something. A server that hangs closes no connection: it is only silent.
+  #hear(): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = this.#environment.later(() => {
+      this.#lose();
+      this.open();
+    }, kSilentFor);
+  }
+
   #close(): void {
+    this.#cancelSilence?.();
+    this.#cancelSilence = undefined;
     this.#cancelWait?.();
     this.#cancelWait = undefined;
     this.#source?.close();
@@ -131,6 +149,7 @@ export class Connection {
 
   #opened(source: Source, data: string): void {
     if (source !== this.#source) return;
+    this.#hear();
     const opening = readOpening(data);
     if (opening === undefined) return;
     // EventSource reconnects with the URL of its first request, which may not contain the game.
@@ -148,6 +167,7 @@ export class Connection {
 
   #receiveRecords(source: Source, data: string): void {
     if (source !== this.#source) return;
+    this.#hear();
     const after = this.#listener.lastSeq();
     const records = readRecords(data);
     // Only newer records: other windows get the older ones from their own streams.
@@ -221,10 +241,14 @@ export class Connection {
 
   // --- the end of a stream -------------------------------------------------------------------------------------------
 
-  #failed(source: Source): void {
-    if (source !== this.#source) return;
+  #lose(): void {
     this.#set("lost");
     if (this.#role === "leader") this.#share?.send({ what: "status", status: "lost" });
+  }
+
+  #failed(source: Source): void {
+    if (source !== this.#source) return;
+    this.#lose();
     if (source.readyState !== kClosed) return;
     void this.#environment.probe(this.#url()).then(async (status) => {
       if (source !== this.#source) return;
@@ -331,7 +355,9 @@ function browser(): Environment {
     onVisibility(listener) {
       document.addEventListener("visibilitychange", listener);
       addEventListener("focus", listener);
+      const stopListening = onArrival(listener);
       return () => {
+        stopListening();
         document.removeEventListener("visibilitychange", listener);
         removeEventListener("focus", listener);
       };

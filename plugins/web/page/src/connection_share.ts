@@ -56,3 +56,21 @@ export const openShare: OpenShare = (game, role, receive) => {
     },
   };
 };
+
+const kArrivals = "narratoria-arrivals";
+
+// Tells the other windows that this one has entered a game.
+export function announceArrival(): void {
+  if (typeof BroadcastChannel === "undefined") return;
+  const channel = new BroadcastChannel(kArrivals);
+  channel.postMessage("");
+  channel.close();
+}
+
+// Calls `listener` when a different window has entered a game. Returns a function that ends it.
+export function onArrival(listener: () => void): () => void {
+  if (typeof BroadcastChannel === "undefined") return () => {};
+  const channel = new BroadcastChannel(kArrivals);
+  channel.onmessage = listener;
+  return () => channel.close();
+}

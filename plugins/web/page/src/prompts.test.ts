@@ -36,7 +36,7 @@ describe("a prompt", () => {
   it("reports an unreachable game until it is reachable", async () => {
     const { prompts } = setting(() => Promise.reject(new Error("offline")));
     expect(await prompts.submit("one")).toBe(false);
-    expect(prompts.refusal).toMatch(/cannot be reached/);
+    expect(prompts.refusal).toMatch(/could not be reached/);
     prompts.reached();
     expect(prompts.refusal).toBe("");
   });
@@ -57,6 +57,12 @@ describe("a prompt", () => {
     expect(prompts.refusal).toMatch(/already wait/);
     expect(prompts.pending).toEqual(["two"]);
     expect(posted.length).toBe(2);
+  });
+
+  it("names another player if the waiting words are not this window's", async () => {
+    const { prompts } = setting(() => ({ status: 409, code: "BUSY", message: "" }));
+    await prompts.submit("one");
+    expect(prompts.refusal).toMatch(/of another player are already waiting/);
   });
 
   it("is refused with a message", async () => {

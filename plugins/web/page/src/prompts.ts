@@ -84,6 +84,11 @@ export class Prompts {
     this.#changed();
   }
 
+  refuse(words: string): void {
+    this.refusal = words;
+    this.#changed();
+  }
+
   forgetRefusal(): void {
     if (this.refusal === "") return;
     this.refusal = "";
@@ -108,8 +113,7 @@ export class Prompts {
   }
 
   #refuse(words: string): false {
-    this.refusal = words;
-    this.#changed();
+    this.refuse(words);
     return false;
   }
 
@@ -129,12 +133,13 @@ export class Prompts {
 
 const tooLongWords = "That is too long for one prompt. Shorten it.";
 const busyWords = "The story is busy, and your next words are already waiting. Wait for a turn to end.";
-
-const unreachableWords = "The game cannot be reached. Your words are still here; try again in a moment.";
+const busyWithOthersWords = "The story is busy, and the next words of another player are already waiting. Wait for a turn to end.";
+// It stays true when the connection is back.
+const unreachableWords = "The game could not be reached. Your words are still here: send them again.";
 
 function wordsFor(answer: Answer): string {
   if (answer.code === "ANOTHER_SESSION") return "This game has ended, and a different one runs here. Reload the page to play it.";
-  if (answer.code === "BUSY" || answer.status === 409) return busyWords;
+  if (answer.code === "BUSY" || answer.status === 409) return busyWithOthersWords;
   if (answer.status === 403) return "This game has ended. Open the new address.";
   if (answer.status === 413) return tooLongWords;
   if (answer.status === 0) return unreachableWords;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices, as numbered buttons. The keys 1 to 9 press them.
+// The choices, as numbered buttons. The number in the input plays the choice, too (prompt_input.ts).
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import "mdui/components/button.js";
@@ -7,7 +7,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 
 const kChoices = 12;
-const kKeys = 9;
+const kLongest = 2000;
 
 export interface Offer {
   prompt: string;
@@ -35,7 +35,7 @@ export class ChoiceList extends LitElement {
       .asked {
         margin: 0 0 0.5rem;
         padding-inline: 0.25rem;
-        font: italic 1rem / 1.5 var(--font-story);
+        font: italic calc(1rem * var(--text-size, 1)) / 1.5 var(--font-story);
         color: rgb(var(--mdui-color-on-surface-variant));
         overflow-wrap: anywhere;
       }
@@ -57,7 +57,7 @@ export class ChoiceList extends LitElement {
 
       mdui-button {
         font-family: var(--font-page);
-        font-size: 0.9375rem;
+        font-size: calc(0.9375rem * var(--text-size, 1));
         text-align: start;
       }
 
@@ -120,8 +120,8 @@ export class ChoiceList extends LitElement {
           (text, index) =>
             html`<li>
               <mdui-button variant="tonal" @click=${() => this.#submit(text)}
-                >${index < kKeys ? html`<span class="key" aria-hidden="true">${index + 1}</span>` : nothing}<span dir="auto" lang=${this.language || nothing}
-                  >${shortened(text, 240)}</span
+                ><span class="key" aria-hidden="true">${index + 1}</span><span dir="auto" lang=${this.language || nothing}
+                  >${shortened(text, kLongest)}</span
                 ></mdui-button
               >
             </li>`,
@@ -130,14 +130,6 @@ export class ChoiceList extends LitElement {
           ? html`<li><mdui-button variant="text" @click=${this.#more}>${counted(left, "more choice")}</mdui-button></li>`
           : nothing}
       </ul>`;
-  }
-
-  // True if the key selected a choice.
-  press(key: string): boolean {
-    const text = /^[1-9]$/.test(key) ? this.offer?.choices[Number(key) - 1] : undefined;
-    if (text === undefined) return false;
-    this.#submit(text);
-    return true;
   }
 
   #more = async (): Promise<void> => {

@@ -131,6 +131,8 @@ describe("the story", () => {
     expect(texts(".moved").at(-1)).toBe("The story goes on from turn 2.");
     expect(texts(".telling p")).toEqual(["It is dark."]);
     expect(texts("narratoria-choices mdui-button")).toEqual([]);
+    await take(["session_moved", { turn: 4, narrative: "It closes.", choices: [], ending: "Trapped" }]);
+    expect(texts(".ending")).toEqual(["The end: Trapped"]);
   });
 
   it("has the language of the story on the story's texts only", async () => {
@@ -215,6 +217,14 @@ describe("the story", () => {
     expect(shown()).toBeGreaterThan(before + 10_000);
   });
 
+  it("prints a long text as a whole", async () => {
+    await take(["prompt", { text: "x" }], ["narrative", { text: "word ".repeat(10_000), source: "plan" }]);
+    dispatchEvent(new Event("beforeprint"));
+    await settled();
+    expect(texts("p").join("").match(/word/g)?.length).toBe(10_000);
+    expect(all(".more")).toEqual([]);
+  });
+
   it("has all turns in the page for search and print", async () => {
     await take(...Array.from({ length: 300 }, (_, index): Given[] => [["prompt", { text: `${index}` }], ended()]).flat());
     expect(all("narratoria-turn").length).toBeGreaterThan(20);
@@ -227,6 +237,33 @@ describe("the story", () => {
 });
 
 describe("the input", () => {
+  it("plays the choice with a number only on Enter", async () => {
+    await take(["prompt", { text: "x" }], ended("Open", "Leave"));
+    for (const words of ["2nd door", " 2. ", "3"]) {
+      type(words);
+      press("Enter");
+      await settled();
+      if (words !== "3") await take(["prompt", { text: words === "2nd door" ? words : "Leave" }], ended("Open", "Leave"));
+    }
+    expect(posted).toEqual(['/api/prompt {"text":"2nd door"}', '/api/prompt {"text":"Leave"}']);
+    expect([input().value, texts("[role=alert]")]).toEqual(["3", ["The choices are 1 to 2."]]);
+    type("");
+  });
+
+  it("takes a digit that is typed elsewhere", async () => {
+    await take(["prompt", { text: "x" }], ended("Open"));
+    (all(".scroller")[0] as HTMLElement).focus();
+    dispatchEvent(new KeyboardEvent("keydown", { key: "1" }));
+    expect(posted).toEqual([]);
+    expect(view.shadowRoot?.activeElement?.tagName.toLowerCase()).toBe("narratoria-prompt-input");
+  });
+
+  it("does not ask what to do after the story's ending", async () => {
+    const plan = { planId: "p" };
+    await take(["prompt", { text: "x" }], ["plan_started", { plan: { metadata: { ending: "Away" } } }, plan], ["plan_ended", { success: true }, plan], ended());
+    expect(input().placeholder).toMatch(/has ended/);
+  });
+
   it("ignores Enter during input composition", async () => {
     type("と");
     press("Enter", { isComposing: true });

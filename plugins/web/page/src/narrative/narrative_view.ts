@@ -17,7 +17,7 @@ import type { Reading } from "../shell/reading.ts";
 import { paragraphs } from "../text/long_text.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
-import { type ChoiceList, type Offer } from "./choice_list.ts";
+import type { Offer } from "./choice_list.ts";
 import "./choice_list.ts";
 import type { PromptInput } from "./prompt_input.ts";
 import "./prompt_input.ts";
@@ -45,7 +45,6 @@ export class NarrativeView extends LitElement {
   @state() private isFarUp = false;
   @query(".scroller") private region!: HTMLElement;
   @query("narratoria-prompt-input") private input!: PromptInput;
-  @query("narratoria-choices") private choices!: ChoiceList | null;
 
   #unsubscribe: (() => void)[] = [];
   // True while new text scrolls the story.
@@ -432,6 +431,7 @@ export class NarrativeView extends LitElement {
         <narratoria-prompt-input
           .session=${session}
           .prompts=${this.prompts}
+          .choices=${offer?.choices ?? []}
           .drawing=${this.#drawings}
           ?ended=${this.ended}
           @submitted=${() => (this.#follows = true)}
@@ -642,12 +642,11 @@ export class NarrativeView extends LitElement {
     this.input.focus();
   }
 
-  // A digit selects a choice, unless the player is typing.
+  // A digit begins the number of a choice, wherever the focus is.
   #pressed = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
-    if (isWriting(event, false) || this.choices === null) return;
-    if (this.choices.press(event.key)) event.preventDefault();
+    if (/^[0-9]$/.test(event.key) && !isWriting(event)) this.input.focus();
   };
 }
 

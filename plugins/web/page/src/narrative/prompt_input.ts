@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The input for prompts. It grows with the text. Enter sends, Shift+Enter inserts a line break, and arrow up in an
-// empty field recalls earlier prompts. Escape, which stops the running turn, is handled by the page (shell/escape.ts).
+// empty field recalls earlier prompts. A number alone plays the choice with this number. Escape, which stops the running turn, is handled by the page (shell/escape.ts).
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -11,6 +11,7 @@ import type { Prompts } from "../prompts.ts";
 import type { Session } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
+import { endingOf, rangeWords } from "./words.ts";
 
 // A device with a physical keyboard. On others, focusing the input would open a virtual keyboard over the story.
 const desk = matchMedia("(hover: hover) and (pointer: fine)");
@@ -39,6 +40,7 @@ function writeDraft(words: string): void {
 export class PromptInput extends LitElement {
   @property({ attribute: false }) session: Session | undefined;
   @property({ attribute: false }) prompts: Prompts | undefined;
+  @property({ attribute: false }) choices: readonly string[] = [];
   @property({ type: Boolean }) ended = false;
   // A counter of the view around it, so that both render together.
   @property({ type: Number }) drawing = 0;
@@ -84,7 +86,7 @@ export class PromptInput extends LitElement {
         background: none;
         color: rgb(var(--mdui-color-on-surface));
         caret-color: rgb(var(--mdui-color-primary));
-        font: 1.0625rem / 1.5 var(--font-story);
+        font: calc(1.0625rem * var(--text-size, 1)) / 1.5 var(--font-story);
       }
 
       /* The surrounding field shows the focus. */
@@ -150,7 +152,7 @@ export class PromptInput extends LitElement {
           dir="auto"
           aria-label="What do you do?"
           aria-keyshortcuts="Enter Shift+Enter Escape ArrowUp"
-          placeholder=${this.ended ? "The end." : busy ? "And then?" : "What do you do?"}
+          placeholder=${this.#placeholder(busy)}
           enterkeyhint="send"
           autocomplete="off"
           autocapitalize="sentences"
@@ -177,6 +179,14 @@ export class PromptInput extends LitElement {
           >${icon("send")}<span class="unseen">Send</span></mdui-button-icon
         >
       </form>`;
+  }
+
+  #placeholder(busy: boolean): string {
+    if (this.ended) return "This game is closed.";
+    if (busy) return "And then?";
+    const last = this.session?.turns.at(-1);
+    if (last !== undefined && endingOf(last) !== undefined) return "The story has ended.";
+    return "What do you do?";
   }
 
   override focus(): void {
@@ -252,11 +262,19 @@ export class PromptInput extends LitElement {
   async #send(): Promise<void> {
     const words = this.text;
     if (words.trim() === "" || this.ended || this.prompts === undefined) return;
+    const prompt = this.#promptFor(words);
+    if (prompt === undefined) return this.prompts.refuse(rangeWords(this.choices.length));
     this.#write("");
     this.#recalled = 0;
     this.area.focus();
     this.dispatchEvent(new CustomEvent("submitted"));
-    if (await this.prompts.submit(words)) return;
+    if (await this.prompts.submit(prompt)) return;
     if (this.text === "") this.#write(words);
+  }
+
+  // As in `narratoria play`. Undefined if no choice has the number.
+  #promptFor(words: string): string | undefined {
+    const number = /^\s*([0-9]+)[\s.]*$/.exec(words)?.[1];
+    return number === undefined || this.choices.length === 0 ? words : this.choices[Number(number) - 1];
   }
 }

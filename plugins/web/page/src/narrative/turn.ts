@@ -234,6 +234,16 @@ export class TurnView extends LitElement {
     `,
   ];
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("beforeprint", this.#printing);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("beforeprint", this.#printing);
+  }
+
   override render(): unknown {
     const turn = this.turn;
     if (turn === undefined) return nothing;
@@ -269,6 +279,10 @@ export class TurnView extends LitElement {
         : nothing}
     </article>`;
   }
+
+  #printing = (): void => {
+    this.shown = Number.MAX_SAFE_INTEGER;
+  };
 
   #prompt(text: string): unknown {
     const words = text.length > kShort ? html`<narratoria-long-text .text=${text}></narratoria-long-text>` : text;

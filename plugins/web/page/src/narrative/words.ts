@@ -27,7 +27,7 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
     case "cancelled":
       return remark(stoppedHere ? "You stopped this." : "This was stopped.");
     case "lost":
-      return remark("The game ended here.");
+      return remark("The game was closed during this turn.");
     case "timeout":
       return remark("This took too long and was stopped.");
     case "failed":
@@ -42,6 +42,7 @@ export function remarkOf(turn: Turn, stoppedHere = false): Remark | undefined {
 // The name of the story's ending, if the story ends with this turn. Only the last plan of a turn names it, and the story
 // goes on if that plan fails.
 export function endingOf(turn: Turn): string | undefined {
+  if (turn.ending !== undefined) return shortened(turn.ending, kEnding);
   const plan = turn.plans.at(-1);
   if (turn.outcome !== "completed" || plan?.success !== true) return undefined;
   const name = textOf(objectOf(plan.plan, "metadata") ?? {}, "ending")?.trim() ?? "";
@@ -72,8 +73,9 @@ export function hasFailed(invocation: Invocation): boolean {
 
 // The failed tool's own message, which its author wrote for the player.
 function storyWords(invocation: Invocation): string {
-  const summary = (invocation.summary ?? invocation.errors.at(-1)?.message ?? "").trim();
-  return summary === "" ? "" : withStop(shortened(summary, kWords));
+  const summary = (invocation.summary ?? "").trim();
+  const words = summary === "" ? (invocation.errors.at(-1)?.message ?? "").trim() : summary;
+  return words === "" ? "" : withStop(shortened(words, kWords));
 }
 
 // "3 tools ran", "3 tools ran, 1 failed", "1 warning"; undefined if there is nothing to say.
@@ -129,6 +131,11 @@ export function refusalWords(asset: Asset): string {
 // "The story goes on from turn 3."
 export function movedWords(turn: number): string {
   return turn === 0 ? "The story goes on from its beginning." : `The story goes on from turn ${turn.toLocaleString("en")}.`;
+}
+
+// "The choices are 1 to 3."
+export function rangeWords(choices: number): string {
+  return choices === 1 ? "There is one choice: 1." : `The choices are 1 to ${choices}.`;
 }
 
 // Includes refused plans, which never ran.

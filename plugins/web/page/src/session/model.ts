@@ -182,6 +182,8 @@ export interface Turn {
   prompt?: { text: string } | undefined;
   // The turn of the store, 0 for the beginning, that the host made the session go to. This turn repeats its end.
   movedTo?: number | undefined;
+  // The story's ending that this turn of the store reached.
+  ending?: string | undefined;
   started: number;
   ended?: number | undefined;
   narratives: Narrative[];

@@ -259,6 +259,7 @@ export class Session {
   #sessionMoved(record: EventRecord, time: number): void {
     const turn = this.#newTurn(record, time);
     turn.movedTo = numberOf(record.event, "turn") ?? 0;
+    turn.ending = textOf(record.event, "ending");
     const text = textOf(record.event, "narrative") ?? "";
     if (text !== "") addNarrative(turn, record.seq, text);
     const choices = textsOf(record.event, "choices");

@@ -22,7 +22,7 @@ import { Reading } from "./reading.ts";
 import type { ReadingSheet } from "./reading_sheet.ts";
 import "./reading_sheet.ts";
 import { type Place, type Route, navigate, places, readRoute } from "./route.ts";
-import { type Theme, applyTheme, chooseTheme, chosenTheme, onTheme } from "./theme.ts";
+import { type Theme, applyTheme, chooseTheme, chosenTheme, onSystemTheme } from "./theme.ts";
 
 const icons = { narrative: "book", tools: "tools", assets: "assets", state: "tree" } as const;
 const names: Record<Place, string> = { narrative: "Narrative", tools: "Tools", assets: "Assets", state: "State" };
@@ -238,10 +238,7 @@ export class App extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     applyTheme(this.theme);
-    this.#endTheme = onTheme((theme) => {
-      this.theme = theme;
-      applyTheme(theme);
-    });
+    this.#endTheme = onSystemTheme(() => applyTheme(this.theme));
     addEventListener("hashchange", this.#routed);
     addEventListener("keydown", this.#pressed);
     wide.addEventListener("change", this.#resized);
@@ -479,5 +476,5 @@ export class App extends LitElement {
 
 function isForDetails(event: KeyboardEvent): boolean {
   if (event.key !== "d" || event.defaultPrevented || event.isComposing || event.repeat) return false;
-  return !event.ctrlKey && !event.altKey && !event.metaKey && !isWriting(event, true);
+  return !event.ctrlKey && !event.altKey && !event.metaKey && !isWriting(event);
 }

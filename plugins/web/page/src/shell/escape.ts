@@ -20,10 +20,8 @@ function hasOpenDialog(root: ParentNode): boolean {
   return false;
 }
 
-// True if the key press goes into a text field. `inEmpty`: the result for an empty field, which may treat a shortcut
-// as such because no text begins with it.
-export function isWriting(event: KeyboardEvent, inEmpty: boolean): boolean {
+// True if the key press goes into a text field.
+export function isWriting(event: KeyboardEvent): boolean {
   const field = event.composedPath()[0];
-  if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) return inEmpty || field.value !== "";
-  return field instanceof HTMLSelectElement || (field instanceof HTMLElement && field.isContentEditable);
+  return field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement || field instanceof HTMLSelectElement || (field instanceof HTMLElement && field.isContentEditable);
 }

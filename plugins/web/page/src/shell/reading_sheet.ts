@@ -9,10 +9,12 @@ import { percent } from "../controls/words.ts";
 import { type LineWidth, type Reading, lineWidths, textSizes } from "./reading.ts";
 import type { Theme } from "./theme.ts";
 
+const colours: Record<Theme, string> = { system: "Colours of the system", dark: "Dark colours", light: "Light colours" };
+
 @customElement("narratoria-reading-sheet")
 export class ReadingSheet extends LitElement {
   @property({ attribute: false }) reading: Reading | undefined;
-  @property() theme: Theme = "dark";
+  @property() theme: Theme = "system";
   @property({ type: Boolean, reflect: true }) narrow = false;
   @query("dialog") private dialog!: HTMLDialogElement;
   #unsubscribe: (() => void) | undefined;
@@ -121,9 +123,9 @@ export class ReadingSheet extends LitElement {
       <div class="row">
         <span id="colours">Colours</span>
         <span class="segments" role="group" aria-labelledby="colours">
-          ${(["dark", "light"] as const).map(
+          ${(Object.keys(colours) as Theme[]).map(
             (one) =>
-              html`<button type="button" aria-label=${one === "dark" ? "Dark colours" : "Light colours"} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.dispatchEvent(new CustomEvent("theme", { detail: one }))}>${one}</button>`,
+              html`<button type="button" aria-label=${colours[one]} aria-pressed=${this.theme === one ? "true" : "false"} @click=${() => this.dispatchEvent(new CustomEvent("theme", { detail: one }))}>${one}</button>`,
           )}
         </span>
       </div>

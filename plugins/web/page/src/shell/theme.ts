@@ -1,37 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour scheme: the system's preference, unless the player has chosen the other one. The choice is stored
+// The colour scheme: the system's preference, unless the player has chosen one. The choice is stored
 // (stored_settings.ts).
 import { kTheme, sendSettings } from "./stored_settings.ts";
 
-export type Theme = "dark" | "light";
+export type Theme = "system" | "dark" | "light";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function systemTheme(): Theme {
-  return dark.matches ? "dark" : "light";
-}
 
 export function chosenTheme(): Theme {
   try {
     const stored = localStorage.getItem(kTheme);
-    return stored === "light" || stored === "dark" ? stored : systemTheme();
+    return stored === "light" || stored === "dark" ? stored : "system";
   } catch {
-    return systemTheme();
+    return "system";
   }
 }
 
 export function applyTheme(theme: Theme): void {
+  const isDark = theme === "system" ? dark.matches : theme === "dark";
   const classes = document.documentElement.classList;
   classes.remove("mdui-theme-auto");
-  classes.toggle("mdui-theme-dark", theme === "dark");
-  classes.toggle("mdui-theme-light", theme === "light");
+  classes.toggle("mdui-theme-dark", isDark);
+  classes.toggle("mdui-theme-light", !isDark);
 }
 
-// Choosing the system's current preference removes the stored choice, so the page follows the system again.
 export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
   try {
-    if (theme === systemTheme()) localStorage.removeItem(kTheme);
+    if (theme === "system") localStorage.removeItem(kTheme);
     else localStorage.setItem(kTheme, theme);
     sendSettings();
   } catch {
@@ -39,9 +35,8 @@ export function chooseTheme(theme: Theme): void {
   }
 }
 
-// Calls `listener` when the system's preference changes and the player has not chosen. Returns a function that ends it.
-export function onTheme(listener: (theme: Theme) => void): () => void {
-  const changed = (): void => listener(chosenTheme());
-  dark.addEventListener("change", changed);
-  return () => dark.removeEventListener("change", changed);
+// Calls `listener` when the system's preference changes. Returns a function that ends it.
+export function onSystemTheme(listener: () => void): () => void {
+  dark.addEventListener("change", listener);
+  return () => dark.removeEventListener("change", listener);
 }

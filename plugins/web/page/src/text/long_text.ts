@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as paragraphs, each with its own direction. Long text is shown in steps.
+// Text as paragraphs, each with its own direction. Long text is shown in steps, but printed as a whole.
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -54,8 +54,24 @@ export class LongText extends LitElement {
         font: var(--mdui-typescale-label-medium-size) / 1.4 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
       }
+
+      @media print {
+        .later {
+          content-visibility: visible;
+        }
+      }
     `,
   ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("beforeprint", this.#printing);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("beforeprint", this.#printing);
+  }
 
   override willUpdate(changed: Map<string, unknown>): void {
     if (changed.has("text")) this.ends = [cutAt(this.text, 0, kFirst)];
@@ -80,6 +96,10 @@ export class LongText extends LitElement {
           <span>${left.toLocaleString("en")} more characters</span>
         </div>`}`;
   }
+
+  #printing = (): void => {
+    if (this.ends.at(-1) !== this.text.length) this.ends = [...this.ends, this.text.length];
+  };
 
   #more = async (): Promise<void> => {
     this.ends = [...this.ends, cutAt(this.text, this.ends.at(-1) ?? 0, kStep)];
