@@ -120,7 +120,7 @@ void View::take(const plugin::Event& event) {
             const json::Value* flag = member_of_plan(body, "continue");
             continues_ = flag != nullptr && flag->IsBool() && flag->GetBool();
             const json::Value* metadata = member_of_plan(body, "metadata");
-            if (metadata != nullptr) ending_ = text_of(*metadata, "ending");
+            if (metadata != nullptr) ending_ = json::text(*metadata, "ending");
             break;
         }
         case Kind::Narrative: {
@@ -188,7 +188,7 @@ void View::take(const plugin::Event& event) {
             say_untold();
             if (!ending_.empty()) {
                 gap();
-                line("  " + style_.title("— " + ending_ + " —"));
+                for (const std::string& one : ending_lines(ending_, width(), style_)) line(one);
                 gap();
                 ending_.clear();
             }
@@ -278,7 +278,7 @@ void View::say_ended(const EndedTool& tool, std::string_view last_error) {
     if (!is_verbose_) {
         // The tool's own words only: the runtime's reason for a failure is for authors.
         const std::string_view words =
-            tool.state == "completed" ? std::string_view(tool.text) : last_error;
+            tool.summary.empty() && tool.state != "completed" ? last_error : tool.summary;
         if (words.empty()) return;
         if (continues_ && tool.state == "completed") {
             untold_.emplace_back(words);

@@ -92,7 +92,7 @@ void append_turns(std::string& out, StoreFile& file, const SessionRow& session) 
         add_time(writer, "ended", turn.ended_ms);
         const bool has_rest = turn.ended_ms && document.parse(file.rest(session.id, turn.id), error,
                                                               json::kDepthOfOwn);
-        for (const std::string_view key : {"narrative", "choices"}) {
+        for (const std::string_view key : {"narrative", "choices", "ending"}) {
             const json::Value value =
                 has_rest && document.root().is_object() ? document.root().find(key) : json::Value();
             writer.raw(key, value ? value.raw() : "null");

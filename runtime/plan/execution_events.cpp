@@ -26,6 +26,9 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
             running.try_time.stop();
             results_[tool].summary = event.text(event::Field::Summary);
             break;
+        case event::Type::Error:
+            results_[tool].message = event.text(event::Field::ErrorMessage);
+            break;
         default: break;
     }
     const event::Subject subject = subject_of(tool);

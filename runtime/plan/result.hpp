@@ -53,6 +53,7 @@ struct ToolResult {
     // The same, or empty if it was not parsed. Valid during Settings::on_tool_settled only.
     json::Value parsed_result;
     std::string summary;  // done.summary of the last attempt
+    std::string message;  // errorMessage of the last error event of any attempt
     std::string error;
     std::string error_code;
     std::string diagnostics;  // the tail of standard error, valid UTF-8

@@ -140,6 +140,7 @@ void Invocations::on_settled(uint32_t position, const plan::ToolResult& tool) {
     if (is_ending_ && tool.error_code == kCancelled) ++abandoned_;
     // Report this before the outcome, because that callback may invoke the next tool.
     if (waiting_.empty()) with_.on_running(false);
+    if (with_.on_settled) with_.on_settled(tool);
     (*settled.on_outcome)(settled.number, tool);
 }
 

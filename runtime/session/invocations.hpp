@@ -42,6 +42,8 @@ public:
         // True: the first invocation starts. False: the last one has settled.
         std::function<void(bool runs)> on_running;
         const plan::Recording* recording = nullptr;  // of the execution; may be NULL
+        // Called for each tool before its outcome is reported; may be empty.
+        std::function<void(const plan::ToolResult& tool)> on_settled = {};
     };
 
     // The parts of the context must outlive this object.

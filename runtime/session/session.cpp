@@ -399,7 +399,8 @@ void Session::on_turn_ended(TurnEnd end) {
             "FALLBACK");
     }
     turn_.reset();
-    told_ = json::quoted(end.narrative);
+    told_ = json::quoted(end.told);
+    ending_ = end.ending;
     offered_ = end.choices;
     if (end.generations > 0) {
         story_so_far_.add({current_.text, end.narrative, end.choices, end.tools, end.metadata});

@@ -349,9 +349,10 @@ private:
     Random random_;       // of the narrator
     Random tool_random_;  // separate: other tools in a plan must not change an answer's dice
     std::optional<journal::TurnId> replayed_;  // the state is that of this turn's end
-    // Narrative and choices of the last turn that was not the host's, as JSON. Before the first
+    // What the last turn that was not the host's told, and its choices, as JSON. Before the first
     // turn, the choices are those of the opening.
     std::string told_ = "\"\"";
+    std::string ending_;  // the story's ending that this turn reached, or empty
     StorySoFar story_so_far_;
     const NarratorDetails narrator_details_{
         story_so_far_, [this](std::string& out) { format_state_for_prompt(out); }};

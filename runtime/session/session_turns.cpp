@@ -77,7 +77,9 @@ void Session::take_rest(const journal::Journal::Restored& past) {
         if (!read_rest(each.rest, document) || number_in(document.root(), "generations") == 0) {
             continue;
         }
-        const json::Value narrative = document.root().find("narrative");
+        // Without what the tools said, which `tools` has.
+        json::Value narrative = document.root().find("narrated");
+        if (!narrative) narrative = document.root().find("narrative");
         const json::Value choices = document.root().find("choices");
         const json::Value tools = document.root().find("tools");
         const json::Value metadata = document.root().find("planMetadata");
@@ -93,6 +95,8 @@ void Session::take_rest(const journal::Journal::Restored& past) {
         return std::string(value ? value.raw() : none);
     };
     told_ = member("narrative", "\"\"");
+    const json::Value ending = is_read ? document.root().find("ending") : json::Value();
+    ending_ = ending && ending.is_string() ? ending.text() : "";
     offered_ = member("choices", is_read ? "[]" : first_choices());
     const json::Value described = is_read ? document.root().find("metadata") : json::Value();
     state::Metadata before = std::exchange(metadata_, {});
@@ -126,11 +130,10 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
 void Session::append_current(std::string& out) const {
     const std::optional<journal::TurnId> turn =
         with_.journal ? with_.journal->current() : std::nullopt;
-    json::ObjectWriter(out)
-        .number("turn", turn.value_or(0))
-        .raw("narrative", told_)
-        .raw("choices", offered_)
-        .end();
+    json::ObjectWriter writer(out);
+    writer.number("turn", turn.value_or(0)).raw("narrative", told_).raw("choices", offered_);
+    if (!ending_.empty()) writer.string("ending", ending_);
+    writer.end();
 }
 
 void Session::again(journal::TurnId turn, const std::set<std::string, std::less<>>& tools,
@@ -278,7 +281,8 @@ void Session::end_replay() {
 // Returns what restoring the session needs in addition to the state and the assets.
 std::string Session::rest(journal::TurnKind kind) {
     if (kind != journal::TurnKind::Host) {
-        told_ = json::quoted(turn_ ? turn_->narrative() : "");
+        told_ = json::quoted(turn_ ? turn_->told() : "");
+        ending_ = turn_ ? turn_->ending() : "";
         offered_ = turn_ ? turn_->choices() : presentation_.choices();
     }
     std::string out;
@@ -294,6 +298,10 @@ std::string Session::rest(journal::TurnKind kind) {
         .number("seq", static_cast<int64_t>(stream_.last_number() + (turn_ ? 1 : 0)))
         .key("metadata");
     metadata_.append_json(out);
+    if (!ending_.empty()) writer.string("ending", ending_);
+    if (turn_ && turn_->narrative() != turn_->told()) {
+        writer.string("narrated", turn_->narrative());
+    }
     if (narrator_.is_detailed()) {
         const bool has_planned = turn_ && !turn_->metadata().empty();
         writer.raw("planMetadata", has_planned ? turn_->metadata() : story_so_far_.metadata());
@@ -308,6 +316,7 @@ void Session::begin_turn(journal::TurnKind kind) {
 
 void Session::end_turn(journal::TurnStatus status, std::function<void()> then) {
     told_ = "\"\"";
+    ending_.clear();
     offered_ = presentation_.choices();
     if (!with_.journal) return then();
     with_.journal->end_turn(status, [then = std::move(then)](const auto&) { then(); });

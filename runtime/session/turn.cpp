@@ -50,11 +50,14 @@ TurnOutcome outcome_of(journal::TurnStatus status) {
     }
 }
 
-// Joins two parts of a narrative as paragraphs.
-std::string joined(std::string_view first, std::string_view second) {
-    std::string out(first);
-    if (!first.empty() && !second.empty()) out += "\n\n";
-    return out += second;
+// The name of the story's ending in the metadata of a plan.
+std::string ending_in(const std::string& metadata) {
+    if (metadata.find("\"ending\"") == std::string::npos) return {};
+    json::Document document;
+    json::ParseError error;
+    if (!document.parse(metadata, error, json::kDepthOfOwn)) return {};
+    const json::Value ending = document.root().find("ending");
+    return ending && ending.is_string() ? std::string(ending.text()) : std::string();
 }
 
 // Describes why an executed plan did not succeed.
@@ -115,6 +118,8 @@ void Turn::end(TurnOutcome outcome) {
     if (outcome != TurnOutcome::Completed) retract();
     decide_choices(outcome);
     tools_ = said_by_tools(result_.get());
+    said_.end();
+    if (outcome != TurnOutcome::Completed) ending_.clear();
     if (with_.journal == nullptr) return publish_end(outcome, {});
     with_.journal->end_turn(status_of(outcome),
                             [this, outcome](const auto& kept) { publish_end(outcome, kept); });
@@ -146,8 +151,9 @@ void Turn::publish_end(TurnOutcome outcome, const journal::Journal::StoredTurn& 
     with_.stream.publish(event::Kind::TurnEnded, {}, body);
     // `end` may destroy this turn and the function object in it, so the object is moved out first.
     const auto tell = std::move(actions_.end);
-    tell({outcome, generation_, std::move(narrative_), std::move(choices_), std::move(tools_),
-          std::move(metadata_), std::move(result_), usage, std::move(fault_), kept});
+    tell({outcome, generation_, std::move(narrative_), said_.text(), std::move(ending_),
+          std::move(choices_), std::move(tools_), std::move(metadata_), std::move(result_), usage,
+          std::move(fault_), kept});
 }
 
 void Turn::generate() {
@@ -186,7 +192,11 @@ void Turn::ask() {
                                  if (runs) with_.narrator.pause_time();
                                  else with_.narrator.resume_time();
                              },
-                             is_recorded ? with_.playback : nullptr});
+                             is_recorded ? with_.playback : nullptr,
+                             [this](const plan::ToolResult& tool) {
+                                 said_.add_tool(tool);
+                                 said_.end();
+                             }});
     if (is_recorded) {
         with_.playback->ask(
             {[this](std::string_view text) { on_delta(text); },
@@ -247,6 +257,7 @@ void Turn::fall_back() {
     std::string body;
     json::ObjectWriter(body).string("text", text).string("source", "fallback").end();
     narrative_ = joined(told_, text);
+    said_.add_narrative(text);
     with_.stream.publish(event::Kind::Narrative, {}, body);
     end(TurnOutcome::Fallback);
 }
@@ -373,6 +384,8 @@ void Turn::on_result(std::shared_ptr<const plan::Result> result) {
     const bool only_tells = continuation_ > 0 && latest->success && latest->tools.empty();
     if (!only_tells) result_ = latest;
     narrative_ = joined(told_, latest->narrative);
+    said_.add_plan(*latest);
+    ending_ = latest->success ? ending_in(metadata_) : std::string();
     if (latest->cancelled) return end(TurnOutcome::Cancelled);
     // A plan in which all tools sent `done` succeeds even if time ran out before they exited.
     if (time_is_up_ && !latest->success) return end(TurnOutcome::Timeout);

@@ -23,6 +23,7 @@
 #include "session/narrator_request.hpp"
 #include "session/presentation.hpp"
 #include "session/settings.hpp"
+#include "session/told.hpp"
 #include "state/store.hpp"
 #include "tool/registry.hpp"
 #include "tool/resolver.hpp"
@@ -35,6 +36,8 @@ struct TurnEnd {
     TurnOutcome outcome;
     uint32_t generations;
     std::string narrative;
+    std::string told;      // Turn::told()
+    std::string ending;    // Turn::ending()
     std::string choices;   // JSON array
     std::string tools;     // said_by_tools()
     std::string metadata;  // Turn::metadata()
@@ -101,6 +104,10 @@ public:
     const std::string& parent_plan_id() const { return parent_plan_id_; }
     const std::vector<std::string>& disabled_skills() const { return disabled_skills_; }
     const std::string& narrative() const { return narrative_; }
+    // All that the player read.
+    const std::string& told() const { return said_.text(); }
+    // The name of the story's ending, or empty: the story goes on.
+    const std::string& ending() const { return ending_; }
     // The choices at its end, a JSON array.
     const std::string& choices() const { return choices_; }
     // See said_by_tools().
@@ -154,6 +161,8 @@ private:
     std::string told_;    // the narratives of the plans that were continued
     std::string pieces_;  // of the narrative, told while the question is open
     std::string narrative_;
+    Told said_;
+    std::string ending_;
     std::string choices_ = "[]";
     bool lacks_continuation_ = false;  // the narrator failed after tools that have succeeded
     std::string tools_ = "[]";

@@ -22,6 +22,14 @@ std::vector<std::string> narrative_lines(std::string_view text, std::size_t widt
     return lines;
 }
 
+std::vector<std::string> ending_lines(std::string_view name, std::size_t width,
+                                      const Style& style) {
+    if (name.empty()) return {};
+    std::vector<std::string> lines = narrative_lines(fmt::format("— {} —", name), width);
+    for (std::string& line : lines) line = "  " + style.title(line.substr(2));
+    return lines;
+}
+
 std::size_t story_width(int file) {
     winsize window{};
     if (ioctl(file, TIOCGWINSZ, &window) != 0 || window.ws_col < 2) return kStoryWidth;

@@ -17,6 +17,9 @@ inline constexpr std::size_t kStoryWidth = 76;
 // A narrative, wrapped to `width` columns and indented, without leading and trailing empty lines.
 std::vector<std::string> narrative_lines(std::string_view text, std::size_t width);
 
+// The name of the story's ending between dashes; nothing without a name.
+std::vector<std::string> ending_lines(std::string_view name, std::size_t width, const Style& style);
+
 // The columns of the terminal, at most kStoryWidth; kStoryWidth if `file` is not a terminal.
 std::size_t story_width(int file);
 

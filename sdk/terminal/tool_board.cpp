@@ -92,14 +92,13 @@ EndedTool ToolBoard::ended(const Event& event) const {
     tool.seconds = json::number(body, "executionTime").value_or(0) / 1000.0;
     tool.retries = json::count(body, "retryCount");
     const auto row = rows_.find(std::string(event.tool_id()));
-    if (row != rows_.end()) tool.line = row->second.line;
-    if (tool.state == "completed") {
-        if (row != rows_.end() && !row->second.done.empty()) {
-            tool.text = printable(json::text(json::read(row->second.done), "summary"));
+    if (row != rows_.end()) {
+        tool.line = row->second.line;
+        if (!row->second.done.empty()) {
+            tool.summary = printable(json::text(json::read(row->second.done), "summary"));
         }
-    } else {
-        tool.text = printable(json::text(body, "error"));
     }
+    tool.text = tool.state == "completed" ? tool.summary : printable(json::text(body, "error"));
     return tool;
 }
 

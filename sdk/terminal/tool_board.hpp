@@ -17,8 +17,9 @@ namespace narratoria::terminal {
 // The outcome of a tool, for display.
 struct EndedTool {
     std::string name;
-    std::string state;  // completed, failed, skipped, timeout
-    std::string text;   // printable: its summary, or the reason for its failure
+    std::string state;    // completed, failed, skipped, timeout
+    std::string text;     // printable: its summary, or the reason for its failure
+    std::string summary;  // printable, also of a tool that failed
     double seconds = 0;
     std::uint64_t retries = 0;
     std::uint64_t line = 0;  // in the script that invoked it; 0 for a tool of a plan

@@ -387,6 +387,14 @@ def test_player_sees_only_the_words_of_the_story(command):
         assert technical not in ran.out, ran
 
 
+def test_failed_tool_says_its_summary_or_else_its_error(command):
+    error = event("error", errorCode="DARK", errorMessage="It is too dark.")
+    story = command.story({"go": [plan("both"), plan("error"), {"narrative": "Over."}]},
+                          {"both": said(error, done(False, summary="You stumble.")), "error": said(error, done(False))})
+    ran = command("play", "--story", story, "go")
+    assert re.findall("✗ (.*)", ran.out) == ["You stumble.", "It is too dark."], ran
+
+
 def without_styles(shown):
     return [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in shown.splitlines()]
 

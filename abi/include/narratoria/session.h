@@ -227,12 +227,12 @@ NAR_API nar_status nar_session_replay(nar_session *session, uint64_t turn,
 NAR_API nar_status nar_session_read_turns(nar_session *session, nar_text **json, nar_error *error);
 
 /* Returns what the player reads now, as JSON; release it with nar_text_release:
- *   {"turn": 3, "narrative": "…", "choices": ["…"]}
- * the narrative and the choices of the last turn that was not the host's, and the number of the
- * turn from which the session continues: 0 at the session's beginning or without a store. Show it
- * when you have opened a session that the store already had. At the beginning the narrative is
- * empty, and the choices are those of the opening. While a turn runs, it is the turn before. Does
- * not wait for the disk. [engine-thread, callback-ok] */
+ *   {"turn": 3, "narrative": "…", "choices": ["…"][, "ending": "…"]}
+ * the narrative, the choices and the ending (as in nar_store_read_turns) of the last turn that was
+ * not the host's, and the number of the turn from which the session continues: 0 at the session's
+ * beginning or without a store. Show it when you have opened a session that the store already had.
+ * At the beginning the narrative is empty, and the choices are those of the opening. While a turn
+ * runs, it is the turn before. Does not wait for the disk. [engine-thread, callback-ok] */
 NAR_API nar_status nar_session_read_current(nar_session *session, nar_text **json,
                                             nar_error *error);
 

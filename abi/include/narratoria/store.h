@@ -35,7 +35,7 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
 /* Returns the turns of a session, parents before their children, as JSON; release it with
  * nar_text_release:
  *   {"turns": [{id, parent, kind, prompt, status, durable, stateHash, began, ended, narrative,
- *               choices, names}], "current"}
+ *               choices, ending, names}], "current"}
  *   id         from 1; a number
  *   parent     the preceding turn; null: the beginning of the session precedes it
  *   kind       "prompt", "plan", "script"; "host": patches of the host and of plugins between turns
@@ -45,7 +45,12 @@ NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_e
  *   durable    true: its end is in the store
  *   stateHash  hash of the state at its end, 16 hexadecimal digits; does not depend on the order of
  *              keys; null before its end
- *   began, ended, narrative, choices: as in nar_turn; the last three are null before its end
+ *   began, ended: the latter is null before its end
+ *   narrative  what the player read, as paragraphs: the narratives and what the tools said (the
+ *              summary, or the message of the last error of a tool that failed without one); null
+ *              before its end
+ *   choices    as in nar_turn; null before its end
+ *   ending     the name of the story's ending that it reached, or null
  *   names      the names given by nar_store_set_name, sorted
  *   current    the turn from which the session continues; null: its beginning
  * NAR_NOT_FOUND: the store has no such session. [thread-safe] */

@@ -759,8 +759,9 @@ class CurrentTurn(Described):
     Attributes:
         turn: the number of the turn from which the session continues; 0 at its beginning or
             without a store.
-        narrative: the text of the last turn for the player; empty at the beginning.
+        narrative: what the player read in the last turn; empty at the beginning.
         choices: the choices offered to the player; at the beginning, those of the opening.
+        ending: the name of the story's ending that the turn reached, or None.
         extra: unknown members.
 
     >>> CurrentTurn(3, "It is dark.", ["Look"])
@@ -770,6 +771,7 @@ class CurrentTurn(Described):
     turn: int
     narrative: str = ""
     choices: list[str] = field(default_factory=new_array)
+    ending: str | None = None
     extra: dict[str, Any] = field(default_factory=new_object)
 
     def __repr__(self) -> str:

@@ -582,8 +582,9 @@ class SessionMoved(RuntimeEvent):
 
     Attributes:
         turn: the turn's number; 0 at the beginning of the session.
-        narrative: the turn's text for the player.
+        narrative: what the player read in the turn.
         choices: the choices offered to the player.
+        ending: the name of the story's ending that the turn reached, or None.
 
     >>> SessionMoved(3, "It is dark.", ["Look"]).turn
     3
@@ -592,6 +593,7 @@ class SessionMoved(RuntimeEvent):
     turn: int
     narrative: str
     choices: list[str]
+    ending: str | None = None
 
     record_kind = "session_moved"
 

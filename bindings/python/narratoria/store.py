@@ -62,8 +62,10 @@ class StoredTurn(JsonObject):
         state_hash: equal for equal states at the end of a turn; None before its end.
         began: the start time, ISO 8601.
         ended: the end time, ISO 8601; None before the end.
-        narrative: the text for the player; None before the end.
+        narrative: what the player read: the narratives and what the tools said; None before the
+            end.
         choices: the choices offered to the player; None before the end.
+        ending: the name of the story's ending that the turn reached, or None.
         names: the names given by :meth:`Store.set_name`, sorted.
 
     >>> import narratoria, tempfile
@@ -79,6 +81,7 @@ class StoredTurn(JsonObject):
         "choices",
         "durable",
         "ended",
+        "ending",
         "id",
         "kind",
         "names",
@@ -100,6 +103,7 @@ class StoredTurn(JsonObject):
     ended: str | None
     narrative: str | None
     choices: list[str] | None
+    ending: str | None
     names: list[str]
 
     def __init__(self, turn: Mapping[str, typing.Any]) -> None:

@@ -159,6 +159,9 @@ int prune(const Options& options) {
     }
     return kExitSuccess;
 }
+            const auto ending = ending_lines(json::text(*turn, "ending"), kStoryWidth, style);
+            if (!ending.empty()) out += '\n';
+            for (const std::string& line : ending) out += line + '\n';
 
 int again(const Options& options) {
     return play_again({options.store, options.session, turn_in(options)}, options.tools);

@@ -147,7 +147,7 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
         if (is_saved()) missing_turns_ = turn.is_durable() ? 0 : missing_turns_ + 1;
         const json::Document choices = json::read(turn.choices());
         choices_ = json::texts(&choices);
-        if (!has_console_) write_narrative(turn.narrative());
+        if (!has_console_) write_narrative(turn.narrative(), {});
     });
     begin();
     const interruption::CancelSessionOnSignal cancels(session_->raw());
@@ -202,16 +202,16 @@ void Game::load_current_turn(const TurnTree& turns) {
 
 void Game::load_opening() {
     narrative_.clear();
+    ending_ = json::text(*prompts.back(), "ending");
     choices_.clear();
     const json::Document opening = json::read(session_->opening());
     if (!opening.IsObject()) return;
     narrative_ = json::text(opening, "text");
     choices_ = json::texts(json::member(opening, "choices"));
+    ending_.clear();
 }
 
-void Game::write_current_narrative() {
-    if (!narrative_.empty() || !choices_.empty()) write_narrative(narrative_);
-}
+void Game::write_current_narrative() { write_narrative(narrative_, ending_); }
 
 // Says where the game is saved, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
@@ -254,7 +254,7 @@ bool Game::console_is_active() const {
 }
 
 // Writes the narrative and the choices: at the beginning, and without the console plugin.
-void Game::write_narrative(std::string_view words) {
+void Game::write_narrative(std::string_view words, std::string_view ending) {
     std::string text;
     const auto add = [&text](const std::vector<std::string>& lines) {
         if (!lines.empty()) text += '\n';
@@ -266,6 +266,7 @@ void Game::write_narrative(std::string_view words) {
 }
 
 void Game::read_write_error() {
+    add(ending_lines(ending, story_width(STDOUT_FILENO), style_));
     if (write_error_ != 0 || !session_) return;
     if (const auto error = session_->published(kConsole, "write_error")) {
         write_error_ = std::stoi(std::string(error->view()));

@@ -103,7 +103,7 @@ private:
     void describe_session(const GameOptions& options);
     void require_active(const std::string& wish) const;
     bool console_is_active() const;
-    void write_narrative(std::string_view words);
+    void write_narrative(std::string_view words, std::string_view ending);
     void write_current_narrative();
     // Reads why the console can no longer write, if that is so.
     void read_write_error();
@@ -131,5 +131,6 @@ private:
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };
+    std::string ending_;                // of the story, if the last prompt reached one
 
 }  // namespace narratoria::command::story

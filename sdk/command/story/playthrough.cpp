@@ -21,8 +21,7 @@ Playthrough::Playthrough(Engine& engine, const std::string& folder, std::uint64_
     const json::Document opening = json::read(session_.opening());
     if (opening.IsObject()) choices_ = json::texts(json::member(opening, "choices"));
     session_.attach([this](Event event) { take(event); },
-                    kinds(Kind::ToolEvent, Kind::Narrative, Kind::PlanStarted, Kind::PlanEnded,
-                          Kind::ToolStarted, Kind::ToolEnded, Kind::Warning));
+                    kinds(Kind::PlanStarted, Kind::ToolStarted, Kind::ToolEnded, Kind::Warning));
 }
 
 std::string Playthrough::opening_text() const {
@@ -38,7 +37,9 @@ PlayedTurn Playthrough::prompt(std::string_view text) {
         turn_.choices = json::texts(&choices);
     });
     drive_until_idle(engine_, [] {});
-    tell_untold();
+    const json::Document now = json::read(session_.current());
+    turn_.told = json::text(now, "narrative");
+    turn_.ending = json::text(now, "ending");
     choices_ = turn_.choices;
     return std::move(turn_);
 }
@@ -52,74 +53,32 @@ std::string Playthrough::state(std::string_view pointer) const {
     }
 }
 
-void Playthrough::tell(std::string_view text) {
-    if (text.empty()) return;
-    if (!turn_.told.empty()) turn_.told += "\n\n";
-    turn_.told += text;
-}
-
-void Playthrough::tell_untold() {
-    for (const std::string& each : std::exchange(untold_, {})) tell(each);
-}
-
 void Playthrough::take(const Event& event) {
     const std::string id(event.tool_id());
-    if (event.kind() == Kind::ToolEvent && event.type() != Type::Done &&
-        event.type() != Type::Error) {
-        return;
-    }
     const json::Document body = json::read(event.body());
     switch (event.kind()) {
         case Kind::PlanStarted: {
-            const json::Value* const plan = json::member(body, "plan");
-            const json::Value* const flag =
-                plan != nullptr ? json::member(*plan, "continue") : nullptr;
-            continues_ = flag != nullptr && flag->IsBool() && flag->GetBool();
             turn_.last_answer.clear();
+            const json::Value* const plan = json::member(body, "plan");
             const json::Value* const metadata =
                 plan != nullptr ? json::member(*plan, "metadata") : nullptr;
             if (metadata == nullptr || !metadata->IsObject()) break;
             turn_.last_answer = json::text(*metadata, "answer");
             if (!turn_.last_answer.empty()) turn_.answers.push_back(turn_.last_answer);
             turn_.rules = json::texts(json::member(*metadata, "rules"));
-            turn_.ending = json::text(*metadata, "ending");
             break;
         }
-        case Kind::Narrative:
-            untold_.clear();
-            tell(json::text(body, "text"));
-            break;
         case Kind::ToolStarted:
             paths_[id] = json::text(body, "toolPath");
-            summaries_.erase(id);
             turn_.tools.push_back(paths_[id]);
             break;
-        case Kind::ToolEvent:
-            summaries_[id] =
-                json::text(body, event.type() == Type::Done ? "summary" : "errorMessage");
-            break;
         case Kind::ToolEnded:
-            if (json::text(body, "state") == "completed") {
-                if (continues_) {
-                    untold_.push_back(summaries_[id]);
-                    break;
-                }
-                tell_untold();
-                tell(summaries_[id]);
-            } else if (json::text(body, "state") != "skipped") {
-                turn_.failed_tools.push_back(
-                    {paths_[id] + ": " + std::string(json::text(body, "error")), turn_.last_answer,
-                     json::count(body, "retryCount")});
-                if (!continues_) tell_untold();
-                tell(summaries_[id]);
-            }
+            if (json::text(body, "state") == "completed") break;
+            if (json::text(body, "state") == "skipped") break;
+            turn_.failed_tools.push_back(
+                {paths_[id] + ": " + std::string(json::text(body, "error")), turn_.last_answer,
+                 json::count(body, "retryCount")});
             break;
-        case Kind::PlanEnded: {
-            const json::Value* const success = json::member(body, "success");
-            if (success != nullptr && success->IsBool() && success->GetBool()) break;
-            tell_untold();
-            break;
-        }
         case Kind::Warning: turn_.warning = json::text(body, "message"); break;
         default: break;
     }

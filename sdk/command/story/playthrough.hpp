@@ -54,17 +54,12 @@ public:
 
 private:
     void take(const Event& event);
-    void tell(std::string_view text);
-    void tell_untold();
 
     Engine& engine_;
     Session session_;
     std::vector<std::string> choices_;
     PlayedTurn turn_;
-    bool continues_ = false;           // the running plan has "continue"
-    std::vector<std::string> untold_;  // summaries of tools of such a plan
-    std::map<std::string, std::string, std::less<>> summaries_;  // by toolId; or the last error
-    std::map<std::string, std::string, std::less<>> paths_;      // by toolId
+    std::map<std::string, std::string, std::less<>> paths_;  // by toolId
 };
 
 }  // namespace narratoria::command::story

@@ -194,7 +194,8 @@ public:
     // Throws NAR_UNSUPPORTED.
     Text turns() const { return read(nar_session_read_turns); }
 
-    // What the player reads now, as JSON: {"turn": 3, "narrative": "…", "choices": ["…"]}
+    // What the player reads now, as JSON:
+    // {"turn": 3, "narrative": "…", "choices": ["…"][, "ending": "…"]}
     // (nar_session_read_current). Show it after opening a session that the store already had.
     Text current() const { return read(nar_session_read_current); }
 

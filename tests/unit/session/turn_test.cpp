@@ -48,6 +48,65 @@ TEST_F(TurnTest, PromptTimeoutWhileToolsLingerCompletes) {
     EXPECT_THAT(warnings(), ElementsAre("LINGERED"));
 }
 
+TEST_F(TurnTest, ToldHasWhatTheToolsSay) {
+    const auto done = [](std::string_view summary) {
+        return R"({"version":"0","type":"done","ok":true,"summary":")" + std::string(summary) +
+               R"("})";
+    };
+    const char* const error =
+        R"({"version":"0","type":"error","errorCode":"JAM","errorMessage":"It jams."})";
+    open();
+    ask();
+    answer(plan("p1", {"a", "b"}));
+    runner.say("a", done("p1."));  // a part of "This is p1."
+    end("a");
+    runner.say("b", error);
+    end("b", plan::failed("JAM", "the reason for the author"));
+    answer(plan("p2", {"c", "d"}));
+    runner.say("c", done("It turns."));
+    end("c");
+    runner.say("d", error);
+    runner.say("d", R"({"version":"0","type":"done","ok":false,"summary":"It is stuck."})");
+    end("d", plan::failed("JAM", "the reason for the author"));
+    answer(plan("p3", {"e"}));
+    runner.say("e", done("It opens."));
+    end("e");
+    ASSERT_EQ(turns.size(), 1u);
+    EXPECT_EQ(turns[0].told,
+              "This is p1.\n\nIt jams.\n\nThis is p2.\n\nIt turns.\n\nIt is stuck.\n\n"
+              "This is p3.\n\nIt opens.");
+}
+
+TEST_F(TurnTest, NarrativeOfAContinuationReplacesWhatItsToolsSaid) {
+    open();
+    for (const char* next : {R"({"requestId":"p2","narrative":"You are through.","tools":[]})",
+                             R"({"requestId":"p2","tools":[]})"}) {
+        ask();
+        answer(plan("p1", {"a"}, R"("continue":true)"));
+        runner.say("a", R"({"version":"0","type":"done","ok":true,"summary":"It opens."})");
+        end("a");
+        answer(next);
+    }
+    ASSERT_EQ(turns.size(), 2u);
+    EXPECT_EQ(turns[0].told, "This is p1.\n\nYou are through.");
+    EXPECT_EQ(turns[1].told, "This is p1.\n\nIt opens.");
+}
+
+TEST_F(TurnTest, EndingIsThatOfTheLastPlanIfItSucceeds) {
+    open();
+    ask();
+    answer(plan("p1", {"a"}, R"("metadata":{"ending":"Lost"})"));
+    end("a", plan::failed());
+    answer(plan("p2", {"b"}, R"("metadata":{"ending":"Saved"})"));
+    end("b");
+    ask();
+    answer(plan("p3", {"c"}));
+    end("c");
+    ASSERT_EQ(turns.size(), 2u);
+    EXPECT_EQ(turns[0].ending, "Saved");
+    EXPECT_EQ(turns[1].ending, "");
+}
+
 TEST_F(TurnTest, FallbackFollowsFiveGenerations) {
     open();
     ask();
