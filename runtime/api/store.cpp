@@ -145,9 +145,11 @@ nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64
         store, session, error, [&](journal::StoreFile& file, const journal::SessionRow& row) {
             file.begin();
             const int64_t count =
-                file.prune(row.id, turn == NAR_TURN_CURRENT
-                                       ? std::nullopt
-                                       : std::optional(static_cast<journal::TurnId>(turn)));
+                turn == NAR_TURN_BEGINNING
+                    ? file.remove_session(row.id)
+                    : file.prune(row.id, turn == NAR_TURN_CURRENT
+                                             ? std::nullopt
+                                             : std::optional(static_cast<journal::TurnId>(turn)));
             file.commit();
             if (removed != nullptr) *removed = static_cast<uint64_t>(count);
             try {

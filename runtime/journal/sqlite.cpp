@@ -133,7 +133,9 @@ Connection::Connection(const std::string& path, Access access)
                                          .append(std::strerror(errno))
                                          .append(advice_));
     }
-    const int flags = reads ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    // SQLite removes FILE-wal and FILE-shm when the last connection closes, but not one that is opened
+    // read-only.
+    const int flags = SQLITE_OPEN_READWRITE | (reads ? 0 : SQLITE_OPEN_CREATE);
     const bool is_constant = reads && is_immutable(path);
     const std::string name = is_constant ? immutable_uri(path) : path;
     sqlite3* opened = nullptr;
@@ -153,6 +155,7 @@ Connection::Connection(const std::string& path, Access access)
                          ("the store \"" + path + "\" cannot be written").append(advice_));
     }
     wait_for_others(kBusyMs);
+    if (reads) run("PRAGMA query_only = ON;");
 }
 
 Connection::~Connection() = default;

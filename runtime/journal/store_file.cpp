@@ -502,6 +502,18 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     }
     return static_cast<int64_t>(removed.size());
 }
+int64_t StoreFile::remove_session(int64_t session) {
+    const auto count = static_cast<int64_t>(turns(session).size());
+    const std::string of_turns = " WHERE turn IN (SELECT id FROM turn WHERE session = ?)";
+    for (const std::string& each :
+         {"part" + of_turns, "snapshot" + of_turns, std::string("name WHERE session = ?"),
+          std::string("turn WHERE session = ?"), std::string("beginning WHERE session = ?"),
+          std::string("session WHERE id = ?")}) {
+        Statement(*connection_, "DELETE FROM " + each).number(0, session).run();
+    }
+    return count;
+}
+
 
 std::vector<TurnRow> StoreFile::turns(int64_t session) {
     return all_of(statements_->all_turns.number(0, session), turn_in);

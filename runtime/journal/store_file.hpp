@@ -172,6 +172,8 @@ public:
     // the current turn. Returns their number. Throws TurnError if the current turn would be removed,
     // or all turns would be because there is no current one.
     int64_t prune(int64_t session, std::optional<TurnId> turn);
+    // Removes the session with all its turns. Returns how many they were.
+    int64_t remove_session(int64_t session);
     // Returns the space of removed turns to the file system. Throws if the store is in use.
     void shrink() { connection_->run("VACUUM;"); }
 

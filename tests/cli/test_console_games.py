@@ -105,12 +105,31 @@ def test_session_commands_without_any_game_say_so(command, data):
 
 
 def test_new_option_starts_another_game(play):
-    play().end()
+    game = play()
+    game("open", OPENED)
+    game.end()
     game = play("--new")
     assert "torch-2, a new game" in game.begun and OPENING in game.begun
 
 
 def test_most_recently_played_game_is_continued(play, command):
+def test_game_without_a_prompt_is_not_kept(play, command):
+    play().end()
+    assert command("session", "list").out == "the store has no sessions\n"
+
+
+def test_what_tools_told_and_the_ending_are_shown_again(play, command):
+    tool = 'echo \'{"version":"0","type":"done","ok":true,"summary":"A dragon sleeps."}\''
+    story = command.story({"look": [{"plan": {"tools": [{"toolId": "a", "toolPath": "tools/a"}]},
+                                     "ending": "Too late"}]}, {"a": "#!/bin/sh\n" + tool})
+    game = play(story=story)
+    game("look", "— Too late —")
+    game.end()
+    game = play(story=story)
+    shown = [game.begun, game("/load 1", "turn 1"), command("session", "show", "--session", "story").out]
+    assert all("A dragon sleeps." in each and "— Too late —" in each for each in shown)
+
+
     for arguments in [[], ["--new"], ["--session", "torch"]]:
         game = play(*arguments)
         game("open", OPENED)
@@ -307,4 +326,7 @@ def test_deleted_store_is_reported_once(play, data):
     game = play()
     game("open", OPENED)
     (data / "narratoria/games.db").unlink()
-    assert game("open", OPENED).count("nothing more is stored") == 1
+    assert unwrapped(game("open", OPENED)).count("nothing more is stored") == 1
+    game.terminal.type("\x04")
+    ran = game.terminal.finish()
+    assert ran.status == 1 and "the game is lost: its store was removed" in ran.out

@@ -317,17 +317,18 @@ def test_story_whose_path_is_not_utf8_is_refused_with_a_store(command, tmp_path)
     command("play", "--store", tmp_path / "saves.db", "say", cwd=story).exits(2, "is not UTF-8")
 
 
-def test_turns_that_are_not_stored_are_counted(command, tmp_path):
+def test_game_whose_store_is_removed_is_lost(command, tmp_path):
     store = tmp_path / "saves.db"
     story = command.story({"lose": [{"plan": {"tools": [{"toolId": "t", "toolPath": "tools/lose"}]}}]},
                           {"lose": f"#!/bin/sh\nrm -f {store}\n"
                                    """echo '{"version":"0","type":"done","ok":true}'\n"""})
     command("play", "--story", story, "--store", store, "--session", "s", "lose", "lose").exits(
-        1, "the last 2 turns are not stored")
-    command("play", "--story", story, "--store", store, "--session", "s", stdin=b"lose\n").exits(1, "turn is not stored")
+        1, "the game is lost: its store was removed")
 
 
-def test_turns_are_stored_once_the_disk_has_room(command, tmp_path):
+@pytest.fixture
+def on_small_disk(command, tmp_path):
+    """A game whose store cannot grow, and a function that limits its files."""
     story = command.story({"say": [{"narrative": "told", "plan": {"tools": []}}]})
     game = ["--store", tmp_path / "saves.db", "--session", "s"]
     terminal = command.on_terminal("play", "--story", story, *game)
@@ -339,6 +340,19 @@ def test_turns_are_stored_once_the_disk_has_room(command, tmp_path):
     terminal.read_until(PROMPT_SIGN)
     limit_files_to(1024)
     terminal.type("say\n", "tries again")
+    return terminal, game, limit_files_to
+
+
+def test_turns_that_are_not_stored_are_counted(on_small_disk):
+    terminal, _, _ = on_small_disk
+    terminal.prompt("say\n", "told")
+    terminal.prompt("/quit\n")
+    ran = terminal.finish()
+    assert ran.status == 1 and "the last 2 turns are not stored" in ran.out
+
+
+def test_turns_are_stored_once_the_disk_has_room(command, on_small_disk):
+    terminal, game, limit_files_to = on_small_disk
     terminal.read_until(PROMPT_SIGN)
     limit_files_to(resource.RLIM_INFINITY)
     terminal.type("say\n", "all turns are stored again")

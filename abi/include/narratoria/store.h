@@ -82,10 +82,11 @@ NAR_API nar_status nar_store_set_name(nar_str store, nar_str session, nar_str na
                                       nar_error *error);
 
 /* Removes a turn and its descendants, with all their data, from a session that is not being played.
- * NAR_TURN_CURRENT removes all turns that are not on the path to the current turn. `removed` gets
- * the number of removed turns and may be NULL. The file shrinks, unless a different session in it
- * is in use. If the newest turns are removed, new turns reuse their numbers. Errors: those of
- * nar_store_go_to; NAR_INVALID_ARGUMENT if the current turn would be removed, or with
+ * NAR_TURN_CURRENT removes all turns that are not on the path to the current turn,
+ * NAR_TURN_BEGINNING the session with all its turns. `removed` gets the number of removed turns and
+ * may be NULL. The file shrinks, unless a different session in it is in use. If the newest turns
+ * are removed, new turns reuse their numbers. Errors: those of nar_store_go_to;
+ * NAR_INVALID_ARGUMENT if a turn is named and the current one would be removed, or with
  * NAR_TURN_CURRENT if the session is at its beginning, as all its turns would be. [thread-safe] */
 NAR_API nar_status nar_store_prune(nar_str store, nar_str session, uint64_t turn, uint64_t *removed,
                                    nar_error *error);

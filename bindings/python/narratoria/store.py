@@ -292,8 +292,9 @@ class Store:
 
         Args:
             session: its id.
-            turn: remove this turn and its descendants; default: all turns that do not lead to the
-                session's current turn. Required if the session is at its beginning.
+            turn: remove this turn and its descendants; 0: the whole session; default: all turns
+                that do not lead to the session's current turn. Required if the session is at its
+                beginning.
 
         Returns:
             The number of removed turns.
@@ -314,7 +315,9 @@ class Store:
         1
         """
         removed: int = _core.store_prune(
-            self._path, text_of("session", session), turn_or_current(turn)
+            self._path,
+            text_of("session", session),
+            _CURRENT if turn is None else turn_number(turn),
         )
         return removed
 

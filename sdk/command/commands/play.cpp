@@ -52,8 +52,11 @@ int report_write_error(int error) {
 int report_lost_turns(Game& game, int status) {
     const std::uint64_t lost = game.store_missing_turns();
     if (lost == 0) return status;
-    complain(fmt::format("the last {} not stored; the game continues from the turn before",
-                         lost == 1 ? std::string("turn is") : fmt::format("{} turns are", lost)));
+    if (game.store_was_removed()) complain("the game is lost: its store was removed");
+    else
+        complain(
+            fmt::format("the last {} not stored; the game continues from the turn before",
+                        lost == 1 ? std::string("turn is") : fmt::format("{} turns are", lost)));
     return status == kExitSuccess ? kExitFailure : status;
 }
 
@@ -231,6 +234,16 @@ void open_saved_if_possible(std::optional<Game>& game, const PlayOptions& option
     if (!game) complain(fmt::format("this game is not being saved: {}", why));
 }
 
+// A saved game without turns is removed, so that it does not count as the story's last game.
+void end_game(std::optional<Game>& game) {
+    const bool is_unplayed =
+        game->is_saved() && !game->store_was_removed() && game->turns().empty();
+    const std::string store = game->store();
+    const std::string session = game->session();
+    game.reset();
+    if (is_unplayed) Store(store).prune(session, NAR_TURN_BEGINNING);
+}
+
 int play(PlayOptions options) {
     if (options.story.empty() && !options.prompts.empty()) {
         require_no_story(options.prompts.front());
@@ -279,7 +292,13 @@ int play(PlayOptions options) {
             ? play_lines(*game, options.no_store ? "" : story::history_name(options.story),
                          options.is_verbose)
             : play_given_prompts(*game, options.prompts, options.is_verbose);
-    return report_lost_turns(*game, status);
+    const int reported = report_lost_turns(*game, status);
+    try {
+        end_game(game);
+    } catch (const Error&) {
+        // A different process uses the store, or has continued the game.
+    }
+    return reported;
 }
 
 }  // namespace

@@ -290,6 +290,7 @@ void Game::on_log(std::uint32_t level, std::string_view message, std::string_vie
     read_write_error();
     if (write_error_ != 0) return;
     // The console has already shown why each plan failed, and the store's warning.
+    if (code == "STORE_REMOVED") store_was_removed_ = true;
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
     std::string text;
     for (const std::string& line : excerpt(message)) (text += text.empty() ? "" : "\n") += line;

@@ -51,9 +51,13 @@ public:
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
     bool is_saved() const noexcept { return !store_.path().empty(); }
+    const std::string& store() const noexcept { return store_.path(); }
+    std::string session() const { return std::string(session_->id()); }
     // Tries once more to store the turns of a saved game that could not be stored. Returns how many
     // are not stored.
     std::uint64_t store_missing_turns();
+    // The store's file was removed, and the saved game with it.
+    bool store_was_removed() const noexcept { return store_was_removed_; }
     // The errno of the first failed write to standard output (EPIPE: the reader is gone), or 0.
     int write_error() const noexcept { return write_error_; }
     const Style& style() const noexcept { return style_; }
@@ -117,6 +121,7 @@ private:
     bool is_open_ = false;  // the title was written
     bool has_console_ = false;
     std::uint64_t missing_turns_ = 0;
+    bool store_was_removed_ = false;
     int write_error_ = 0;
     std::vector<std::string> early_log_;
     const bool is_verbose_;

@@ -58,7 +58,7 @@ public:
 
     // Removes a turn and its descendants from a session that is not being played. NAR_TURN_CURRENT
     // removes all turns that are not on the path to the current turn, and is refused at the
-    // beginning of the session. Returns the number of removed turns. Throws as go_to().
+    // beginning of the session. NAR_TURN_BEGINNING removes the whole session. Returns the number of removed turns. Throws as go_to().
     std::uint64_t prune(std::string_view session, std::uint64_t turn = NAR_TURN_CURRENT) const {
         detail::Check check;
         std::uint64_t removed = 0;

@@ -304,6 +304,24 @@ TEST_F(StoreFileTest, RefusesALaterVersion) {
     EXPECT_EQ(code_of_opening(Access::ReadOnly), "STORE_NEWER");
 }
 
+TEST_F(StoreFileTest, ReadingLeavesNoFileBeside) {
+    StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
+    { EXPECT_EQ(StoreFile(path, Access::ReadOnly).sessions().size(), 1u); }
+    EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+    EXPECT_FALSE(std::filesystem::exists(path + "-shm"));
+}
+
+TEST_F(StoreFileTest, RemovedSessionLeavesTheOthers) {
+    StoreFile store(path, Access::ReadWrite);
+    const int64_t removed = create_session(store, "removed");
+    const int64_t kept = create_session(store, "kept");
+    for (const int64_t session : {removed, kept}) add_turn(store, session, std::nullopt, "p");
+    store.set_name(removed, "camp", 1);
+    EXPECT_EQ(store.remove_session(removed), 1);
+    EXPECT_FALSE(store.session("removed"));
+    EXPECT_THAT(shown(store, kept), ElementsAre("->p completed"));
+}
+
 TEST_F(StoreFileTest, StoreOfVersion1IsReadAndChangedWhenOpenedForWriting) {
     StoreFile(path, Access::ReadWrite).create_session("s", 0, "{}", "{}");
     Connection(path, Access::ReadWrite)
