@@ -98,8 +98,8 @@ std::string with_places(const PromptPattern& pattern) {
     return key;
 }
 
-// A pattern is never used if an earlier one, whose entry always has an answer, matches every prompt
-// that it matches. That is so if it matches the pattern's own text, with a character in place of
+// A pattern is never used if an earlier one matches every prompt that it matches, and is of the same
+// entry or of one that always has an answer. That is so if it matches the pattern's own text, with a character in place of
 // each name that no pattern contains. Whether a name at a place of the state matches is not known.
 void check_shadows(const Prompts& prompts, Faults& faults) {
     struct Earlier {
@@ -110,6 +110,7 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
     std::unordered_map<std::string, const Mention*> without;  // by PromptPattern::reduced()
     Bindings captures;
     for (const PromptEntry& entry : prompts.entries) {
+        const size_t of_other_entries = with_captures.size();
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
             const Mention& mention = entry.mentions[i];
             TemplateProblem problem;
@@ -127,6 +128,9 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
                 if (by != nullptr) break;
                 if (each.pattern->matches(words, captures)) by = each.mention;
             }
+            if (!entry.patterns[i].has_places() && !entry.patterns[i].names().empty()) {
+                with_captures.push_back({&entry.patterns[i], &mention});
+            }
             if (by == nullptr) continue;
             warn(mention, "story-pattern-shadowed",
                  json::quoted(mention.text) + " is never used, because the pattern " +
@@ -135,7 +139,10 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
                      "condition",
                  faults);
         }
-        if (!always_answers(entry)) continue;
+        if (!always_answers(entry)) {
+            with_captures.resize(of_other_entries);
+            continue;
+        }
         for (size_t i = 0; i < entry.patterns.size(); ++i) {
             const Mention& mention = entry.mentions[i];
             if (entry.patterns[i].has_places()) {
@@ -145,9 +152,7 @@ void check_shadows(const Prompts& prompts, Faults& faults) {
                 }
                 continue;
             }
-            if (!entry.patterns[i].names().empty()) {
-                with_captures.push_back({&entry.patterns[i], &mention});
-            } else if (!entry.patterns[i].reduced().empty()) {
+            if (entry.patterns[i].names().empty() && !entry.patterns[i].reduced().empty()) {
                 without.emplace(entry.patterns[i].reduced(), &mention);
             }
         }

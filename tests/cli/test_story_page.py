@@ -32,6 +32,12 @@ def test_story_on_the_page_is_valid(command, well):
     assert command("validate", "story", well(DONE)).status == 0
 
 
+def test_story_on_the_page_answers_all_that_it_offers(command, well):
+    script = re.search(r"```sh\n#!/bin/sh\n(.*?)```", PAGE, re.DOTALL).group(1)
+    command("validate", "story", "--strict", well(script)).exits(0)
+    command("test", "--story", well(script)).exits(0).shows("answers: 6 of 6", 'ending "Nothing left to hold": ')
+
+
 def test_patterns_capture_and_other_prompts_are_unmatched(command, well):
     story = well("read -r request; case $request in *'\"thing\":\"bucket\"'*) " + DONE + ";; esac")
     played = command("play", "--story", story, "  i LOWER the   bucket!", "Sing")

@@ -660,6 +660,11 @@ TEST_F(StoryCheck, WarnsOfPatternsThatAreNeverUsed) {
 {"patterns":["go"],"answers":[{"narrative":"n"}]}]})");
     EXPECT_THAT(places(), IsEmpty()) << "conditions let later ones through" << messages;
     write("prompts.json", R"({"prompts":[
+{"patterns":["take {x}","take {x} now"],"when":{"/lit":true},"answers":[{"narrative":"n"}]}]})");
+    EXPECT_THAT(places(), ElementsAre("prompts.json:2:25 /prompts/0/patterns/1 "
+                                      "story-pattern-shadowed"))
+        << "the condition is that of both";
+    write("prompts.json", R"({"prompts":[
 {"patterns":["go"],"answers":[{"plan":{"tools":[{"toolId":"a","toolPath":"tools/lamp"}]}}]},
 {"patterns":["go"],"answers":[{"narrative":"n"}]}]})");
     EXPECT_THAT(places(), IsEmpty()) << "the tool may fail" << messages;
