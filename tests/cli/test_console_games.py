@@ -95,7 +95,8 @@ def test_session_commands_use_the_default_store(play, command):
     game = play()
     game("open", OPENED)
     game.end()
-    assert command("session", "list").out.startswith("torch  1 turn")
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.fullmatch(rf"torch  1 turn  begun {time}  played {time}  torch\n", command("session", "list").out)
     command("replay", "--session", "torch").exits(0, out="1 turn; each ends in its stored state\n")
 
 

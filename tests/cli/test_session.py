@@ -225,7 +225,7 @@ def test_secrets_are_not_in_the_store(command, tmp_path):
 
 def test_list_names_the_sessions(play, session):
     play("I light the torch")
-    assert session("list").out.startswith("evening  1 turn, begun ")
+    assert session("list").out.startswith("evening  1 turn  begun ")
     assert json.loads(session("list", "--json").out)[0]["id"] == "evening"
 
 

@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "commands/command.hpp"
@@ -69,6 +73,52 @@ std::uint64_t turn_number(const Options& options) {
     return *turn == 0 ? NAR_TURN_BEGINNING : *turn;
 }
 
+// "2026-11-30 14:01", in the local time zone, of an ISO 8601 time in UTC.
+std::string local_time(const std::string& utc) {
+    std::tm parts{};
+    if (strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return utc;
+    const std::time_t time = timegm(&parts);
+    localtime_r(&time, &parts);
+    return fmt::format("{}-{:02}-{:02} {:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                       parts.tm_mday, parts.tm_hour, parts.tm_min);
+}
+
+// A session of the list: its name, and what is printed next to it.
+using Row = std::array<std::string, 5>;
+
+Row row_of(const json::Value& session, const std::string& store) {
+    const std::uint64_t turns = json::count(session, "turns");
+    const std::uint64_t current = json::count(session, "current");
+    std::string at = fmt::format("{} {}", turns, word(turns, "turn", "turns"));
+    if (current != turns) at += fmt::format(", at {}", current);
+    const std::filesystem::path story = json::text(*json::member(session, "about"), "story");
+    return {printable(json::text(session, "id")), at,
+            "begun " + local_time(std::string(json::text(session, "created"))),
+            "played " + local_time(story::last_played(store, session)),
+            printable(story.filename().string())};
+}
+
+// The rows with aligned columns.
+std::string aligned(const std::vector<Row>& rows, const Style& style) {
+    std::array<std::size_t, std::tuple_size_v<Row>> widths{};
+    for (const Row& row : rows) {
+        for (std::size_t at = 0; at < row.size(); ++at) {
+            widths[at] = std::max(widths[at], columns(row[at]));
+        }
+    }
+    std::string out;
+    for (const Row& row : rows) {
+        std::string about;
+        for (std::size_t at = 1; at < row.size(); ++at) {
+            about += "  " + row[at];
+            if (at + 1 < row.size()) about.append(widths[at] - columns(row[at]), ' ');
+        }
+        out += style.bold(row[0]) + std::string(widths[0] - columns(row[0]), ' ') +
+               style.dim(about) + '\n';
+    }
+    return out;
+}
+
 int list(const Options& options) {
     require_standard_output("the list");
     const Text text = read_store([&] { return Store(options.store).sessions(); });
@@ -78,13 +128,11 @@ int list(const Options& options) {
     } else {
         const Style style = Style::for_descriptor(STDOUT_FILENO);
         const json::Document sessions = json::read(text);
+        std::vector<Row> rows;
         for (const json::Value& session : sessions.GetArray()) {
-            const std::uint64_t turns = json::count(session, "turns");
-            out += fmt::format(
-                "{}  {}\n", style.bold(printable(json::text(session, "id"))),
-                style.dim(fmt::format("{} {}, begun {}", turns, word(turns, "turn", "turns"),
-                                      json::text(session, "created"))));
+            rows.push_back(row_of(session, options.store));
         }
+        out = aligned(rows, style);
         if (out.empty()) out = "the store has no sessions\n";
     }
     print_output(out, "the list");
@@ -111,6 +159,9 @@ int show(const Options& options) {
                  narrative_lines(json::text(*turn, "narrative"), kStoryWidth)) {
                 out += line + '\n';
             }
+            const auto ending = ending_lines(json::text(*turn, "ending"), kStoryWidth, style);
+            if (!ending.empty()) out += '\n';
+            for (const std::string& line : ending) out += line + '\n';
             out += '\n';
         }
         if (out.empty()) out = "the session is at its beginning\n";
@@ -159,9 +210,6 @@ int prune(const Options& options) {
     }
     return kExitSuccess;
 }
-            const auto ending = ending_lines(json::text(*turn, "ending"), kStoryWidth, style);
-            if (!ending.empty()) out += '\n';
-            for (const std::string& line : ending) out += line + '\n';
 
 int again(const Options& options) {
     return play_again({options.store, options.session, turn_in(options)}, options.tools);

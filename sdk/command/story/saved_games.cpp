@@ -28,17 +28,6 @@ json::Document sessions_of(const std::string& store) {
     return json::read(Store(store).sessions());
 }
 
-// As ISO 8601, which sorts by time.
-std::string last_played(const std::string& store, const json::Value& session) {
-    std::string latest(json::text(session, "created"));
-    if (json::count(session, "turns") == 0) return latest;
-    const json::Document turns = json::read(Store(store).turns(json::text(session, "id")));
-    for (const json::Value& turn : json::member(turns, "turns")->GetArray()) {
-        latest = std::max(latest, std::string(json::text(turn, "began")));
-    }
-    return latest;
-}
-
 // The folder of the default store.
 std::optional<std::string> games_folder(std::string& why) {
     if (const auto data = folder_of_variable("XDG_DATA_HOME")) return *data + "/narratoria";
@@ -48,6 +37,16 @@ std::optional<std::string> games_folder(std::string& why) {
 }
 
 }  // namespace
+
+std::string last_played(const std::string& store, const json::Value& session) {
+    std::string latest(json::text(session, "created"));
+    if (json::count(session, "turns") == 0) return latest;
+    const json::Document turns = json::read(Store(store).turns(json::text(session, "id")));
+    for (const json::Value& turn : json::member(turns, "turns")->GetArray()) {
+        latest = std::max(latest, std::string(json::text(turn, "began")));
+    }
+    return latest;
+}
 
 std::string without_links(const std::string& path) {
     std::error_code failure;

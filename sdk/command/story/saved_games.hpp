@@ -7,6 +7,7 @@
 #include <string>
 
 #include "arguments/command_line.hpp"
+#include "json.hpp"
 
 namespace narratoria::command::story {
 
@@ -21,6 +22,10 @@ std::string without_links(const std::string& path);
 // store of games_file(). Throws Refused if there is none.
 void add_store(Command command, std::string& store);
 void find_store(std::string& store);
+
+// When the session was last played, as ISO 8601, which sorts by time. `session`: as in
+// nar_store_read_sessions. Throws Error if the store cannot be read.
+std::string last_played(const std::string& store, const json::Value& session);
 
 // The path for messages: a path below the home folder begins with "~".
 std::string display_path_below_home(const std::string& path);
