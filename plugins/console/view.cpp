@@ -186,6 +186,11 @@ void View::take(const plugin::Event& event) {
         case Kind::TurnEnded:
             in_turn_ = false;
             say_untold();
+            if (event.body().find(R"("outcome":"cancelled")") != std::string_view::npos) {
+                gap();
+                line("  " + style_.dim("(the turn was cancelled)"));
+                gap();
+            }
             if (!ending_.empty()) {
                 gap();
                 for (const std::string& one : ending_lines(ending_, width(), style_)) line(one);
@@ -235,9 +240,14 @@ void View::say_refused() {
 
 // A message has several lines if there are several faults, or if it quotes a line of a script.
 void View::say_warning(std::string sign, std::string_view message) {
-    for (const std::string& one : excerpt(message)) {
-        line("    " + style_.dim(sign + one));
-        sign = "  ";
+    for (const std::string& text : excerpt(message)) {
+        // A line that fits keeps its indentation.
+        const std::size_t room = std::max<std::size_t>(width(), 20) - 6;
+        const bool is_whole = !live_ || columns(text) <= room;
+        for (const std::string& one : is_whole ? std::vector{text} : wrap(text, room)) {
+            line("    " + style_.dim(sign + one));
+            sign = "  ";
+        }
     }
 }
 

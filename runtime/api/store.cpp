@@ -83,7 +83,7 @@ std::string_view fault_of_name(std::string_view name) {
     if (!utf8::is_valid(name)) return "the name must be UTF-8";
     const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
     if (digits > 0 && name.find_first_not_of('.', digits) == name.npos) {
-        return "the name must not be a number, which would mean the turn with that number; add a "
+        return "the name must not be a number, because a number means the turn that has it; add a "
                "word";
     }
     if (name.front() == ' ' || name.back() == ' ' || name.find("  ") != name.npos ||

@@ -95,11 +95,10 @@ void require_store(Connection& connection, const std::string& path) {
     }
     const int64_t version = connection.number("PRAGMA user_version");
     if (version > StoreFile::kVersion) {
-        throw StoreError("STORE_NEWER", "the store \"" + path + "\" has version " +
-                                            std::to_string(version) +
-                                            ", and this library reads up to version " +
-                                            std::to_string(StoreFile::kVersion) +
-                                            "; use the newer version that wrote it");
+        throw StoreError("STORE_NEWER",
+                         "the store \"" + path + "\" has version " + std::to_string(version) +
+                             ", and this Narratoria reads up to version " +
+                             std::to_string(StoreFile::kVersion) + "; use a newer one");
     }
 }
 
@@ -502,6 +501,7 @@ int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
     }
     return static_cast<int64_t>(removed.size());
 }
+
 int64_t StoreFile::remove_session(int64_t session) {
     const auto count = static_cast<int64_t>(turns(session).size());
     const std::string of_turns = " WHERE turn IN (SELECT id FROM turn WHERE session = ?)";
@@ -513,7 +513,6 @@ int64_t StoreFile::remove_session(int64_t session) {
     }
     return count;
 }
-
 
 std::vector<TurnRow> StoreFile::turns(int64_t session) {
     return all_of(statements_->all_turns.number(0, session), turn_in);

@@ -113,7 +113,6 @@ def test_new_option_starts_another_game(play):
     assert "torch-2, a new game" in game.begun and OPENING in game.begun
 
 
-def test_most_recently_played_game_is_continued(play, command):
 def test_game_without_a_prompt_is_not_kept(play, command):
     play().end()
     assert command("session", "list").out == "the store has no sessions\n"
@@ -131,6 +130,7 @@ def test_what_tools_told_and_the_ending_are_shown_again(play, command):
     assert all("A dragon sleeps." in each and "— Too late —" in each for each in shown)
 
 
+def test_most_recently_played_game_is_continued(play, command):
     for arguments in [[], ["--new"], ["--session", "torch"]]:
         game = play(*arguments)
         game("open", OPENED)
@@ -190,7 +190,8 @@ def test_game_is_played_even_if_the_store_is_unusable(play, data, changes, why):
     (data / "narratoria").mkdir()
     (data / "narratoria/games.db").write_bytes(b"of another program")
     game = play(**changes)
-    assert "this game is not being saved: " in game.begun and why in game.begun
+    begun = unwrapped(game.begun)
+    assert "this game is not being saved: " in begun and why in begun
     game("open", OPENED)
     game.end()
 
@@ -315,7 +316,13 @@ def test_help_lists_the_commands(play):
 
 
 def test_unstored_game_has_nothing_to_undo(play):
-    play("--no-store")("/undo", "This game is not saved")
+    game = play("--no-store")
+    game("/undo", "This game is not saved")
+    assert "/undo" not in game("/help", "//TEXT")
+
+
+def test_again_shows_the_prompt_only_if_it_is_played(played):
+    assert "1" not in plain(played("/again x", "has no tool")).split("\n")[1]
 
 
 def test_again_refuses_an_empty_list_of_tools(played, kept):

@@ -506,7 +506,7 @@ def test_narrative_is_shown_before_the_tools_end(command):
 @pytest.mark.parametrize("kind", ["xterm-256color", "dumb"])
 def test_ctrl_c_cancels_a_turn_and_not_the_game(command, kind):
     story = command.story(
-        {"wait": [plan("wait")], "go": [{"narrative": "Gone."}]},
+        {"wait": [plan("wait")], "go": [{"narrative": "Gone.", "choices": ["wait"]}]},
         {"wait": "#!/bin/sh\ntrap 'exit 0' TERM\necho here > \"$PWD/there\"\n"
                  "while :; do sleep 60 & wait $!; done\n"})
     os.mkfifo(command.folder / "there")
@@ -516,6 +516,11 @@ def test_ctrl_c_cancels_a_turn_and_not_the_game(command, kind):
     terminal.type("\x03", "the turn was cancelled")
     terminal.prompt("\x03", "Ctrl-D or /quit ends the game")
     terminal.prompt("go\n", "Gone.")
+    # The choices follow the message.
+    terminal.prompt("1\n")
+    (command.folder / "there").read_text()
+    terminal.type("\x03", "the turn was cancelled")
+    terminal.read_until("wait")
     terminal.prompt("/quit\n")
     assert terminal.finish().status == 0
 

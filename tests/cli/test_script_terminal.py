@@ -173,7 +173,7 @@ def test_history_is_kept_between_sessions(typist, command):
 def test_unwritable_history_is_reported_once(typist, command):
     (command.folder / "state").write_text("a file")
     it = typist()
-    assert "the history is not saved in" in it.greeting
+    assert "the history is not saved: cannot read" in it.greeting
     assert it.enter("1") == "1\n> "
 
 
@@ -255,10 +255,10 @@ def test_without_a_terminal_standard_input_is_the_script(command):
 
 def test_redirected_output_requires_a_file(command):
     terminal = command.on_terminal("script", stdout=subprocess.DEVNULL)
-    terminal.read_until("give the script's FILE, or - for standard input")
+    terminal.read_until(r"give the script's FILE, or - for\s+standard input")
     assert terminal.finish().status == 2
     terminal = command.on_terminal("script", "--check")
-    terminal.read_until("give the script's FILE, or - for standard input")
+    terminal.read_until(r"give the script's FILE, or - for\s+standard input")
     assert terminal.finish().status == 2
 
 

@@ -299,7 +299,7 @@ def test_changed_story_of_a_game_is_reported(command, play):
     other = command.story({"say": [{"plan": {"tools": []}}]})
     assert play("--story", other, "say").status == 2, "given twice"
     ran = command("play", "--story", other, "--store", "saves.db", "--session", "evening", "say")
-    assert f"the game evening was played with the story {TORCH} until now" in ran.err
+    assert f"the game evening was last played with a different story, {TORCH}" in ran.err
 
 
 def test_game_of_a_missing_story_is_named_when_a_new_one_begins(command, tmp_path):

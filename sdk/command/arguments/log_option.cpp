@@ -19,8 +19,7 @@ constexpr std::pair<const char*, std::uint32_t> kLevels[] = {{"debug", NAR_LOG_D
 void LogOption::add_to(Command command) {
     command
         .option("--log", name_,
-                "Log level of plugins and the engine: debug, info, warning, error (default; with "
-                "--verbose: warning)")
+                "Log level of plugins and the engine: debug, info, warning, error (default)")
         .type_name("LEVEL")
         .one_of({"debug", "info", "warning", "error"});
 }

@@ -217,7 +217,7 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
     const std::string other = story::other_story(options.store, options.session, options.story);
     game.emplace(options);
     if (!other.empty()) {
-        complain(fmt::format("the game {} was played with the story {} until now",
+        complain(fmt::format("the game {} was last played with a different story, {}",
                              printable(options.session), display_path(other)));
     }
     return true;
@@ -419,7 +419,8 @@ void add_play(Command application) {
         "shown last. Ctrl-D or /quit ends the game; /help lists the commands.\nExit status "
         "with "
         "prompts: 0 all turns succeeded, 1 a turn ended in the fallback or was not stored,\n"
-        "2 the story was refused, 130 after Ctrl-C.\nExample:\n  narratoria play --story "
+        "2 the story was refused, 130 after Ctrl-C; without: 0, or 1 if a turn was not "
+        "stored.\nExample:\n  narratoria play --story "
         "examples/stories/torch \"I light "
         "the torch and examine the door\"");
     command.action([options] { return play(*options); });

@@ -73,15 +73,18 @@ void HistoryFile::append(const std::string& line) {
     const std::filesystem::path path(*path_);
     std::error_code failure;
     std::filesystem::create_directories(path.parent_path(), failure);
-    if (failure) return fail(reason(failure.value()));
+    const auto unwritable = [&](int error) {
+        fail(fmt::format("cannot write {}: {}", printable(*path_), reason(error)));
+    };
+    if (failure) return unwritable(failure.value());
     // O_NONBLOCK: opening a FIFO must not block.
     const Descriptor file(open(
         path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
-    if (!file || !write_all(file.get(), line + "\n")) fail(reason(errno));
+    if (!file || !write_all(file.get(), line + "\n")) unwritable(errno);
 }
 
 void HistoryFile::fail(const std::string& why) {
-    complain(fmt::format("the history is not saved in {}: {}", printable(*path_), why));
+    complain("the history is not saved: " + why);
     path_.reset();
 }
 

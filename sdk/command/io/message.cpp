@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "display.hpp"
+#include "story_text.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -24,7 +25,20 @@ void set_command_name(std::string_view name) {
 void complain(std::string_view message) {
     // A failure to write to standard error cannot be reported.
     const Style style = Style::for_descriptor(STDERR_FILENO);
-    write_all(STDERR_FILENO, fmt::format("{} {}\n", style.bold(command_name() + ":"), message));
+    const std::string name = command_name() + ":";
+    std::string text = style.bold(name);
+    if (is_capable_terminal(STDERR_FILENO)) {
+        // The terminal itself would break lines within words.
+        std::string lines;
+        for (const std::string& line :
+             wrap(fmt::format("{} {}", name, message), story_width(STDERR_FILENO))) {
+            lines += line + '\n';
+        }
+        text += lines.substr(name.size());
+    } else {
+        text += fmt::format(" {}\n", message);
+    }
+    write_all(STDERR_FILENO, text);
 }
 
 void complain_lines(const std::vector<std::string>& lines) {

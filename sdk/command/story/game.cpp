@@ -132,8 +132,11 @@ Outcome Game::turn(const std::string& prompt) {
     return play([&](auto ended) { session_->prompt(prompt, ended); });
 }
 
-Outcome Game::again(std::uint64_t turn, const std::string& tools) {
-    return play([&](auto ended) { session_->again(turn, tools, ended); });
+Outcome Game::again(std::uint64_t turn, const std::string& tools, std::string_view shown) {
+    return play([&](auto ended) {
+        session_->again(turn, tools, ended);
+        if (is_live_ && !shown.empty()) write_prompt(shown);
+    });
 }
 
 Outcome Game::resume(std::uint64_t turn, std::uint32_t flags) {
@@ -158,7 +161,9 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
         if (write_error_ != 0) session_->cancel();
     });
     if (is_live_) interruption::show_cursor_on(-1);
-    if (outcome == Outcome::Cancelled && write_error_ == 0) remark("(the turn was cancelled)");
+    if (outcome == Outcome::Cancelled && write_error_ == 0 && !has_console_) {
+        remark("(the turn was cancelled)");
+    }
     if (outcome == Outcome::Timeout) remark("(the turn took too long)");
     return outcome;
 }
@@ -197,18 +202,18 @@ void Game::load_current_turn(const TurnTree& turns) {
     const std::vector<const json::Value*> prompts = turns.prompts();
     if (prompts.empty()) return load_opening();
     narrative_ = json::text(*prompts.back(), "narrative");
+    ending_ = json::text(*prompts.back(), "ending");
     choices_ = json::texts(json::member(*prompts.back(), "choices"));
 }
 
 void Game::load_opening() {
     narrative_.clear();
-    ending_ = json::text(*prompts.back(), "ending");
+    ending_.clear();
     choices_.clear();
     const json::Document opening = json::read(session_->opening());
     if (!opening.IsObject()) return;
     narrative_ = json::text(opening, "text");
     choices_ = json::texts(json::member(opening, "choices"));
-    ending_.clear();
 }
 
 void Game::write_current_narrative() { write_narrative(narrative_, ending_); }
@@ -261,12 +266,12 @@ void Game::write_narrative(std::string_view words, std::string_view ending) {
         for (const std::string& line : lines) text += line + '\n';
     };
     add(narrative_lines(words, story_width(STDOUT_FILENO)));
+    add(ending_lines(ending, story_width(STDOUT_FILENO), style_));
     add(choice_lines(choices_, story_width(STDOUT_FILENO), style_));
     write(text);
 }
 
 void Game::read_write_error() {
-    add(ending_lines(ending, story_width(STDOUT_FILENO), style_));
     if (write_error_ != 0 || !session_) return;
     if (const auto error = session_->published(kConsole, "write_error")) {
         write_error_ = std::stoi(std::string(error->view()));
@@ -285,12 +290,12 @@ void Game::on_story_reloaded(std::string_view body) {
 
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
     // Without a plugin of its own, a story may not work as its author meant it.
+    if (code == "STORE_REMOVED") store_was_removed_ = true;
     if (level < log_level_ && code != "PLUGIN_LEFT_OUT") return;
     // The command reports it once, at its end.
     read_write_error();
     if (write_error_ != 0) return;
     // The console has already shown why each plan failed, and the store's warning.
-    if (code == "STORE_REMOVED") store_was_removed_ = true;
     if (has_console_ && (code == "FALLBACK" || code.starts_with("STORE_"))) return;
     std::string text;
     for (const std::string& line : excerpt(message)) (text += text.empty() ? "" : "\n") += line;

@@ -86,8 +86,8 @@ public:
     const std::vector<std::string>& choices() const noexcept { return choices_; }
 
     Outcome turn(const std::string& prompt);
-    // `tools`: JSON, as for nar_session_again.
-    Outcome again(std::uint64_t turn, const std::string& tools);
+    // `tools`: JSON, as for nar_session_again. `shown`: the prompt, written once it is accepted.
+    Outcome again(std::uint64_t turn, const std::string& tools, std::string_view shown = {});
     // `flags`: as for nar_session_resume.
     Outcome resume(std::uint64_t turn, std::uint32_t flags);
 
@@ -131,11 +131,11 @@ private:
     std::uint64_t turn_ = 0;            // 0: the beginning
     std::string turn_heading_;          // describes the current turn
     std::string narrative_;             // the narrative of the last prompt, or the opening
+    std::string ending_;                // of the story, if the last prompt reached one
     std::vector<std::string> choices_;  // of the opening, then of the last turn
     // Declared last, so that they are destroyed first: their callbacks use the members above.
     std::optional<Engine> engine_;
     std::optional<Session> session_;
 };
-    std::string ending_;                // of the story, if the last prompt reached one
 
 }  // namespace narratoria::command::story

@@ -3,15 +3,20 @@
 
 #include <fmt/core.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments/command_line.hpp"
+#include "display.hpp"
 #include "io/message.hpp"
 #include "json.hpp"
 #include "story/player_input.hpp"
+#include "story_text.hpp"
 
 namespace narratoria::command::story {
 namespace {
@@ -56,8 +61,7 @@ void undo(Game& game, const std::string& argument) {
 void again(Game& game, const std::string& argument) {
     const std::string tools = tools_in(argument);
     const Prompt last = last_prompt(game);
-    if (game.is_live()) game.write_prompt(last.text);
-    game.again(NAR_TURN_CURRENT, tools);
+    game.again(NAR_TURN_CURRENT, tools, last.text);
 }
 
 // The turn that the player names by its number or its name; 0: the beginning.
@@ -122,19 +126,20 @@ void load(Game& game, const std::string& argument) {
 struct SlashCommand {
     std::string_view name;
     std::string_view arguments;
-    std::string_view help;  // lines of at most 60 columns
+    std::string_view help;
     void (*act)(Game& game, const std::string& argument);
 };
 
 constexpr SlashCommand kCommands[] = {
     {"/undo", "[NUMBER]", "takes back the last prompt, or several", undo},
     {"/again", "[ID,ID]",
-     "plays the last prompt again, for a different answer; with\n"
-     "IDs, only runs these tools and their dependents again",
+     "plays the last prompt again, for a different answer; with IDs, only runs these tools and "
+     "their dependents again",
      again},
     {"/resume", "[TURN]",
-     "resumes an interrupted prompt, the last one or that of TURN;\n"
-     "with \"repeat\" at the end, also runs tools that are not repeatable",
+     "resumes an interrupted prompt, the last one or that of TURN; with \"repeat\" at the end, "
+     "also "
+     "runs tools that are not repeatable",
      resume},
     {"/edit", "TEXT", "plays TEXT instead of the last prompt", edit},
     {"/branches", "", "lists the turns; * is the current one", show_branches},
@@ -142,17 +147,21 @@ constexpr SlashCommand kCommands[] = {
     {"/load", "TURN", "goes to the end of a turn, by its name or number; 0 is the beginning", load},
 };
 
-std::string help_line(std::string_view usage, std::string_view help) {
-    std::string text(help);
-    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 19) {
-        text.insert(at + 1, 18, ' ');
+std::string help_line(std::string usage, std::string_view help) {
+    constexpr std::size_t kIndent = 18;
+    std::string text;
+    for (const std::string& line :
+         wrap(help, std::max<std::size_t>(story_width(STDOUT_FILENO), 2 * kIndent) - kIndent)) {
+        text += fmt::format("  {:<16}{}\n", std::exchange(usage, {}), line);
     }
-    return fmt::format("  {:<16}{}\n", usage, text);
+    return text;
 }
 
-std::string help() {
+// The commands that the game accepts.
+std::string help(bool is_saved) {
     std::string text;
     for (const SlashCommand& each : kCommands) {
+        if (!is_saved) break;
         text += help_line(fmt::format("{} {}", each.name, each.arguments), each.help);
     }
     return text + help_line("/help", "lists these commands") +
@@ -174,7 +183,7 @@ void execute_slash_command(Game& game, std::string_view line) {
     const std::string_view word = line.substr(0, end);
     if (word.starts_with("//")) return say(game, std::string(line.substr(1)));
     if (word == "/quit") return game.remark("Usage: /quit");
-    if (word == "/help") return game.write(fmt::format("\n{}", help()));
+    if (word == "/help") return game.write(fmt::format("\n{}", help(game.is_saved())));
     const auto* const command =
         std::find_if(std::begin(kCommands), std::end(kCommands),
                      [&](const SlashCommand& each) { return each.name == word; });
