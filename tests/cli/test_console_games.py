@@ -315,6 +315,13 @@ def test_help_lists_the_commands(play):
     assert all(f"  /{name} " in shown for name in ["undo", "again", "edit", "branches", "save", "load", "help"])
 
 
+def test_messages_and_help_break_between_words(play):
+    game = play(HOME="", XDG_DATA_HOME="")
+    shown = plain(game.begun + game("/help", "//TEXT") + play()("/help", "//TEXT"))
+    assert "neither XDG_DATA_HOME nor\r\nHOME is set" in shown and "/resume" in shown
+    assert max(map(len, shown.splitlines())) < 80
+
+
 def test_unstored_game_has_nothing_to_undo(play):
     game = play("--no-store")
     game("/undo", "This game is not saved")

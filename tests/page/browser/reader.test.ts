@@ -228,10 +228,14 @@ test("text can be twice as large without loss, also on a phone", async ({ stage 
   const before = await sizeOf(player);
   await player.button("Reading").click();
   const larger = player.button("Larger text");
+  const ofControls = async (): Promise<number[]> =>
+    Promise.all([player.input, player.choice("I pull the lever")].map((one) => one.evaluate((element) => Number.parseFloat(getComputedStyle(element).fontSize))));
+  const controls = await ofControls();
   for (let step = 0; step < 9 && (await larger.isEnabled()); ++step) await larger.click();
   await player.page.getByRole("dialog", { name: "Reading" }).getByText("200 %").waitFor();
   await player.page.keyboard.press("Escape");
   expect((await sizeOf(player)) / before).toBeCloseTo(2, 1);
+  expect((await ofControls()).map((size, index) => size / controls[index]!)).toEqual([2, 2]);
   await player.page.reload();
   await player.sees("The stair ends in the dark");
   expect((await sizeOf(player)) / before).toBeCloseTo(2, 1);

@@ -232,7 +232,6 @@ test("a new session at the same address ends this one", async ({ stage }) => {
   // When a different window has entered the new game, this window offers it too.
   player.allow(/409/);
   await enters(player, after);
-  await player.page.evaluate(() => dispatchEvent(new Event("focus")));
   await loadsTheNewGame(player);
 });
 
