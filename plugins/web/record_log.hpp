@@ -47,6 +47,10 @@ public:
         if (tail_.size() > most_in_memory_) spool();
     }
 
+    // The number before the oldest record: not 0 in a game that continues. 0 without a record.
+    std::uint64_t begins_after() const noexcept {
+        return ends_.empty() ? 0 : ends_.front().number - 1;
+    }
     // The number of the newest record, or 0 without one.
     std::uint64_t last() const noexcept { return ends_.empty() ? 0 : ends_.back().number; }
 

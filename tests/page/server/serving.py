@@ -236,6 +236,7 @@ class Stream:
             first = self.message()
             assert first.name == "session"
             [self.session] = first.data
+            self.last = max(self.last, self.session["after"])
         return self
 
     def message(self):

@@ -311,6 +311,7 @@ function readOpening(data: string): Opening | undefined {
     // Unknown until the first record.
     sessionId: textOf(value, "sessionId") ?? "",
     title: textOf(value, "title") ?? "",
+    after: numberOf(value, "after") ?? 0,
     last: numberOf(value, "last") ?? 0,
     game: textOf(value, "game"),
     language: textOf(value, "language"),

@@ -408,6 +408,12 @@ describe("records", () => {
     expect(session.take(replanned.slice(20), true)).toBe("all");
   });
 
+  it("of a game that continues begin with a later one", () => {
+    const session = new Session(() => {});
+    session.open({ sessionId: "s", title: "T", after: 8, last: 10, state: {} });
+    expect(session.take(replanned.slice(8, 10))).toBe("all");
+  });
+
   it("of any shape are harmless", () => {
     fc.assert(
       fc.property(

@@ -43,6 +43,8 @@ export interface Opening {
   title: string;
   language?: string | undefined;
   opening?: OpeningScene | undefined;
+  // The number before the first record of the stream: not 0 in a game that continues.
+  after?: number | undefined;
   last: number;
   state?: JsonObject | undefined;
 }
@@ -116,6 +118,7 @@ export class Session {
     this.language = opening.language ?? "";
     if (opening.opening !== undefined) this.opening = opening.opening;
     if (opening.state !== undefined) this.initialState = opening.state;
+    if (this.lastSeq === 0) this.lastSeq = opening.after ?? 0;
     this.#last = opening.last;
     this.#changed();
   }
