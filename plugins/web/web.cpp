@@ -342,7 +342,8 @@ private:
             ",\"title\":" + plugin::quoted(host_.title().empty() ? "Narratoria" : host_.title());
         if (!host_.language().empty()) first += ",\"language\":" + plugin::quoted(host_.language());
         if (!host_.opening().empty()) first.append(",\"opening\":").append(host_.opening());
-        first += ",\"after\":" + std::to_string(std::max(after, log_.begins_after())) + ",\"last\":" + std::to_string(log_.last());
+        first += ",\"after\":" + std::to_string(std::max(after, log_.begins_after())) +
+                 ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
         return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
     }

@@ -3,6 +3,7 @@
 
 import json
 import re
+import signal
 import sqlite3
 import stat
 
@@ -116,6 +117,14 @@ def test_new_option_starts_another_game(play):
 def test_game_without_a_prompt_is_not_kept(play, command):
     play().end()
     assert command("session", "list").out == "the store has no sessions\n"
+
+
+def test_game_without_a_prompt_that_existed_before_is_kept(play, command):
+    game = play()
+    game.terminal.signal(signal.SIGKILL)
+    game.terminal.finish()
+    play().end()
+    assert "torch" in command("session", "list").out
 
 
 def test_what_tools_told_and_the_ending_are_shown_again(play, command):

@@ -360,6 +360,7 @@ def stored(turns, current, names=()):
                     **dict.fromkeys(("durable", "began", "ended", "narrative", "choices")),
                     "names": list(names),
                     "stateHash": None,
+                    "ending": None,
                 }
                 for number, parent, prompt in turns
             ],

@@ -88,7 +88,9 @@ def test_current_turn_of_a_continued_session(torch: str, tmp_path: Path) -> None
         assert (session.current.turn, session.current.narrative) == (0, "")
         turn = session.play("I light the torch")
     with narratoria.Session(**saved) as session:
-        assert session.current == narratoria.CurrentTurn(1, turn.narrative, turn.choices)
+        assert (session.current.turn, session.current.choices) == (1, turn.choices)
+        # Also what the tools said.
+        assert session.current.narrative == turn.narrative + "\n\nTorch lit."
 
 
 def test_opening_is_none_without_story(session: Any) -> None:

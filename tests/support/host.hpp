@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -195,9 +196,16 @@ protected:
         return *host;
     }
 
-    // The folder for tools' files of a killed host remains until the next session runs a tool.
+    // The folder for tools' files of a killed host remains until a session runs a tool, at least ten
+    // seconds later.
     void expect_the_next_host_removes_the_folder() {
-        EXPECT_THAT(folder.files(), testing::SizeIs(1));
+        ASSERT_THAT(folder.files(), testing::SizeIs(1));
+        namespace fs = std::filesystem;
+        for (const auto& left :
+             fs::directory_iterator(folder.path() + "/" + folder.files().front())) {
+            fs::last_write_time(left.path(),
+                                fs::file_time_type::clock::now() - std::chrono::minutes(1));
+        }
         make_host();
         EXPECT_TRUE(
             host->run(plan_json({tool_json("tool", tool_path("patcher"))}))["/success"].boolean());

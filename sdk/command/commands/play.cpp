@@ -171,9 +171,10 @@ void name_moved_game(const PlayOptions& options) {
 }
 
 // Opens the game in its store. If the player named no store or no session, the command chooses it.
-// Returns false, with the reason in `why`, if there is no folder for the store. Throws Error if the
-// store cannot be used.
-bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why) {
+// Returns false, with the reason in `why`, if there is no folder for the store. `is_created`: the
+// store did not have the game before. Throws Error if the store cannot be used.
+bool open_saved(std::optional<Game>& game, PlayOptions options, bool& is_created,
+                std::string& why) {
     if (options.store.empty()) {
         const std::optional<std::string> file = story::games_file(why);
         if (!file) return false;
@@ -206,6 +207,7 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
             options.session = story::new_game(options.store, options.story);
             try {
                 game.emplace(options);
+                is_created = true;
                 if (!options.is_new) name_moved_game(options);
                 return true;
             } catch (const Error& error) {
@@ -215,7 +217,9 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
         }
     }
     const std::string other = story::other_story(options.store, options.session, options.story);
+    const bool exists = story::has_game(options.store, options.session);
     game.emplace(options);
+    is_created = !exists;
     if (!other.empty()) {
         complain(fmt::format("the game {} was last played with a different story, {}",
                              printable(options.session), display_path(other)));
@@ -223,25 +227,16 @@ bool open_saved(std::optional<Game>& game, PlayOptions options, std::string& why
     return true;
 }
 
-void open_saved_if_possible(std::optional<Game>& game, const PlayOptions& options) {
+void open_saved_if_possible(std::optional<Game>& game, const PlayOptions& options,
+                            bool& is_created) {
     std::string why;
     try {
-        open_saved(game, options, why);
+        open_saved(game, options, is_created, why);
     } catch (const Error& error) {
         if (!error.code().starts_with("STORE_")) throw;
         why = printable(error.message());
     }
     if (!game) complain(fmt::format("this game is not being saved: {}", why));
-}
-
-// A saved game without turns is removed, so that it does not count as the story's last game.
-void end_game(std::optional<Game>& game) {
-    const bool is_unplayed =
-        game->is_saved() && !game->store_was_removed() && game->turns().empty();
-    const std::string store = game->store();
-    const std::string session = game->session();
-    game.reset();
-    if (is_unplayed) Store(store).prune(session, NAR_TURN_BEGINNING);
 }
 
 int play(PlayOptions options) {
@@ -277,13 +272,14 @@ int play(PlayOptions options) {
     require_standard_output("the story");
     options.watches_story = options.prompts.empty();
     std::optional<Game> game;
+    bool is_created = false;
     if (is_saved) {
         std::string why;
-        if (!open_saved(game, options, why)) throw Refused(why);
+        if (!open_saved(game, options, is_created, why)) throw Refused(why);
     } else {
         // A script gives the same result each time.
         const bool is_played = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
-        if (is_played && !options.no_store) open_saved_if_possible(game, options);
+        if (is_played && !options.no_store) open_saved_if_possible(game, options, is_created);
         if (!game) game.emplace(options);
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
@@ -293,11 +289,10 @@ int play(PlayOptions options) {
                          options.is_verbose)
             : play_given_prompts(*game, options.prompts, options.is_verbose);
     const int reported = report_lost_turns(*game, status);
-    try {
-        end_game(game);
-    } catch (const Error&) {
-        // A different process uses the store, or has continued the game.
-    }
+    const std::string store = game->store();
+    const std::string session = game->session();
+    game.reset();
+    if (is_created) story::remove_unplayed_game(store, session);
     return reported;
 }
 

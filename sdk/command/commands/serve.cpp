@@ -234,9 +234,16 @@ void choose_game(ServeOptions& options) {
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
     choose_game(options);
+    const bool is_created =
+        !options.store.empty() && !story::has_game(options.store, options.session);
     require_standard_output("the page's address");
-    StoryServer served(options);
-    return served.drive();
+    int status = 0;
+    {
+        StoryServer served(options);
+        status = served.drive();
+    }
+    if (is_created) story::remove_unplayed_game(options.store, options.session);
+    return status;
 }
 
 }  // namespace

@@ -162,6 +162,22 @@ std::string history_name(const std::string& story) {
     return "play-history/" + name.substr(name.size() - std::min(name.size(), kLongest));
 }
 
+bool has_game(const std::string& store, const std::string& session) {
+    const json::Document sessions = sessions_of(store);
+    const auto all = sessions.GetArray();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const json::Value& each) { return json::text(each, "id") == session; });
+}
+
+void remove_unplayed_game(const std::string& store, const std::string& session) {
+    try {
+        const Store file(store);
+        if (TurnTree(file.turns(session)).empty()) file.prune(session, NAR_TURN_BEGINNING);
+    } catch (const Error&) {
+        // A different process uses the store, or has continued the game.
+    }
+}
+
 std::string new_game(const std::string& store, const std::string& story) {
     std::string name = std::filesystem::path(without_links(story)).filename().string();
     if (name.empty() || json::ill_formed_utf8(name)) name = "game";

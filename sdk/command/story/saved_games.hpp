@@ -51,6 +51,13 @@ std::string other_story(const std::string& store, const std::string& session,
 // The name for the HistoryFile of a story: each story has its own.
 std::string history_name(const std::string& story);
 
+// True if the store has the session. Throws Error if the store cannot be read.
+bool has_game(const std::string& store, const std::string& session);
+
+// Removes a game that has ended without a turn, so that it does not count as the story's last one.
+// Does nothing if the store cannot be used, or if the game is being played.
+void remove_unplayed_game(const std::string& store, const std::string& session);
+
 // A name for a new session: the name of the story's folder, with a number if the store already has
 // it. Throws Error if the store cannot be read.
 std::string new_game(const std::string& store, const std::string& story);

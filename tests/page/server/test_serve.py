@@ -84,6 +84,11 @@ def test_new_game_is_saved_beside_the_old_one(serve, tmp_path):
     assert {each["id"]: each["turns"] for each in json.loads(listed.out)} == {"torch": 1, "torch-2": 1}
 
 
+def test_game_without_a_turn_is_not_kept(serve, tmp_path):
+    serve(**saved(tmp_path)).end()
+    assert json.loads(Command(tmp_path)("session", "list", "--store", str(tmp_path / "saves.db"), "--json").out) == []
+
+
 def test_says_where_the_game_is_saved(tmp_path):
     file = str(tmp_path / "saves.db")
     lines = first_lines(["--story", TORCH, "--store", file], 3)

@@ -67,8 +67,11 @@ TEST(ScriptError, ErrorWithoutPositionHasNoLine) {
     limits.source_bytes = 3;
     Error error;
     EXPECT_FALSE(Program::compile("PRINT(1)", limits, error));
-    EXPECT_EQ(describe(error, "PRINT(1)"),
-              "SizeLimitError: The script has 8 bytes; the limit is 3\n");
+    EXPECT_EQ(
+        describe(error, "PRINT(1)"),
+        "SizeLimitError: The script has 8 bytes; the limit is 3\n"
+        "  hint: the limit is script_source_bytes in [limits] of story.toml and in the host's "
+        "limits, and --max-source\n");
 }
 
 TEST(ScriptError, InvalidUtf8IsReplacedInTheExcerpt) {
