@@ -120,7 +120,7 @@ def test_arguments_are_checked_against_the_manifest_of_the_tool(script):
     ran = script("PRINT(CALL roll_dice { sides: 6, colour: 1 }.value)")
     assert (ran.status, ran.lines) == (0, ["5"]), ran
     assert "has no argument 'side', which is dropped; did you mean \"sides\"?" in (
-        script("CALL roll_dice { side: CALL roll_dice { sides: 6 } }", "--check").exits(1).err)
+        script("CALL roll_dice { sides: CALL other { sides: 6 }, side: 1 }", "--check").exits(1).err)
     ran = script('CALL roll_dice { sides: "six" }', "--json")
     assert json.loads(ran.out)["error"]["name"] == "ToolArgumentError"
     assert json.loads(ran.out)["error"]["message"] == (
@@ -204,6 +204,12 @@ def test_check_finds_what_fails_whenever_it_runs(script):
         "there is no WHILE; FOR name IN list DO … END runs a block for each element"]
     known = script(source, "--check", "--scope", '{"who": 1}').err
     assert "Variable 'who'" not in known and "Variable 'whoo' not defined; did you mean \"who\"?" in known
+
+
+def test_check_reports_in_the_order_of_the_source_and_a_variable_once(script):
+    names = [line.split("'")[1] if "'" in line else "NOPE"
+             for line in script("NOPE(one, two)\nPRINT(one)", "--check", "--scope", "{}").err.splitlines()]
+    assert names == ["NOPE", "one", "two"]
 
 
 def test_check_knows_the_tools_only_if_it_is_given_them(script, command):

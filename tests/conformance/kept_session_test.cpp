@@ -487,6 +487,19 @@ TEST_F(Branches, HostTurnKeepsTheNarrativeAndChoices) {
               R"({"turn":2,"narrative":"told","choices":["go"]})");
 }
 
+TEST_F(Branches, EndingOfATurnIsRestored) {
+    ScriptedNarrator ends([](const Json&) {
+        return plan_of({}, R"("narrative":"told","metadata":{"ending":"Away"})");
+    });
+    open({.narrator = ends.narrator()});
+    play("go");
+    open({.narrator = ends.narrator()});
+    EXPECT_EQ(Json(stage->session.current().view())["ending"].string(), "Away");
+    stage->session.go_to(NAR_TURN_BEGINNING);
+    stage->session.go_to(1);
+    EXPECT_THAT(stage->recorder.of(Kind::SessionMoved).back().text, HasSubstr("Away"));
+}
+
 TEST_F(Branches, TurnThatDoesNotSucceedKeepsTheChoicesBeforeIt) {
     folder.write("story/story.toml", "title = \"t\"\n[opening]\nchoices = [\"begin\"]\n");
     folder.write("story/prompts.json", R"({"prompts":[]})");

@@ -218,8 +218,11 @@ void Compiler::warn_if_misspelled(json::Member member) {
         for (const Keyword& each : keywords()) names.push_back(each.name);
         return names;
     }();
+    // A schema of names without end, which no person has written, must not cost more.
+    constexpr size_t kMaxUnknown = 1000;
     if (out_.misspelled.size() >= Schema::kMaxFaults) return;
     if (std::find(known.begin(), known.end(), member.key) != known.end()) return;
+    if (++unknown_keywords_ > kMaxUnknown) return;
     const std::string_view near = near_name(member.key, known);
     if (near.empty()) return;
     const Value root = out_.document.root();

@@ -234,6 +234,7 @@ private:
 
     Program& out_;
     Faults& faults_;
+    size_t unknown_keywords_ = 0;
     std::vector<Waiting> waiting_;
     std::vector<Reference> references_;
     std::unordered_map<uint32_t, RuleIndex> rule_at_;     // by index on the tape

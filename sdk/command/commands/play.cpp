@@ -253,10 +253,6 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
-    if (json::ill_formed_utf8(options.session)) {
-        throw Refused(fmt::format("the name after --session, \"{}\", is not UTF-8",
-                                  printable(options.session)));
-    }
     const bool is_saved = !options.store.empty() || !options.session.empty();
     if (options.no_store && (is_saved || options.is_new)) {
         throw Refused(fmt::format("--no-store contradicts {}; give one of them",
@@ -264,11 +260,7 @@ int play(PlayOptions options) {
                                   : is_saved && options.store.empty() ? "--session"
                                                                       : "--store"));
     }
-    if (options.is_new && !options.session.empty()) {
-        throw Refused(
-            "--new contradicts --session; give one of them: a new name starts a new "
-            "game");
-    }
+    story::require_game_name(options.session, options.is_new);
     require_standard_output("the story");
     options.watches_story = options.prompts.empty();
     std::optional<Game> game;

@@ -211,10 +211,7 @@ private:
 
 // Chooses the store and the session that the player did not name.
 void choose_game(ServeOptions& options) {
-    if (options.is_new && !options.session.empty()) {
-        throw Refused(
-            "--new contradicts --session; give one of them: a new name starts a new game");
-    }
+    story::require_game_name(options.session, options.is_new);
     if (options.store.empty() && options.session.empty()) {
         if (!options.is_new) return;
         throw Refused("--new: works only with --store, which continues the last game otherwise");

@@ -162,6 +162,17 @@ std::string history_name(const std::string& story) {
     return "play-history/" + name.substr(name.size() - std::min(name.size(), kLongest));
 }
 
+void require_game_name(const std::string& session, bool is_new) {
+    if (json::ill_formed_utf8(session)) {
+        throw Refused(
+            fmt::format("the name after --session, \"{}\", is not UTF-8", printable(session)));
+    }
+    if (is_new && !session.empty()) {
+        throw Refused(
+            "--new contradicts --session; give one of them: a new name starts a new game");
+    }
+}
+
 bool has_game(const std::string& store, const std::string& session) {
     const json::Document sessions = sessions_of(store);
     const auto all = sessions.GetArray();

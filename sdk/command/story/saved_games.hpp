@@ -51,6 +51,9 @@ std::string other_story(const std::string& store, const std::string& session,
 // The name for the HistoryFile of a story: each story has its own.
 std::string history_name(const std::string& story);
 
+// Throws Refused if the value of --session is not a name, or if --new is given, too.
+void require_game_name(const std::string& session, bool is_new);
+
 // True if the store has the session. Throws Error if the store cannot be read.
 bool has_game(const std::string& store, const std::string& session);
 
