@@ -82,6 +82,14 @@ void AssetFiles::on_asset(std::uint64_t number, std::uint32_t attempt, std::stri
     if (!is_absolute || seen_.size() >= std::max(kMostUnread, files_.size())) read_soon();
 }
 
+void AssetFiles::on_move() {
+    past_.merge(files_);
+    files_.clear();
+    seen_.clear();
+    is_known_ = false;
+    has_unread_ = true;
+}
+
 void AssetFiles::read_soon() {
     if (reads_soon_) return;
     post_([this] {
@@ -120,9 +128,11 @@ void AssetFiles::read_registry() {
             const std::uint64_t number = seq->value.GetUint64();
             std::string path = text_in(asset, "path");
             const auto known = before.find(number);
+            const auto past = past_.find(number);
             const auto seen = seen_.find(number);
             FileIdentity identity;
             if (known != before.end()) identity = known->second.identity;
+            else if (past != past_.end()) identity = past->second.identity;
             else if (seen != seen_.end()) identity = seen->second;
             else identity = FileIdentity::of(path.c_str());
             files_[number] = {std::move(path), text_in(asset, "mediaType"), identity};
@@ -139,8 +149,9 @@ const AssetFile* AssetFiles::find(std::string_view name) {
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (error != std::errc() || end != name.data() + name.size()) return nullptr;
     if (!is_known_ || (has_unread_ && !files_.contains(number))) read_registry();
-    const auto found = files_.find(number);
-    return found == files_.end() ? nullptr : &found->second;
+    if (const auto found = files_.find(number); found != files_.end()) return &found->second;
+    const auto past = past_.find(number);
+    return past == past_.end() ? nullptr : &past->second;
 }
 
 }  // namespace narratoria::web

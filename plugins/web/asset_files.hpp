@@ -51,8 +51,17 @@ public:
     // attempt (`attempt` > 1) can replace entries of the registry.
     void on_asset(std::uint64_t number, std::uint32_t attempt, std::string_view body);
 
-    // The file of the event with that number, or null if the registry does not have it. Valid until
-    // the next call.
+    // Reads the registry now, so that a move does not lose the files that it has.
+    void read() {
+        if (!is_known_ || has_unread_) read_registry();
+    }
+
+    // Must be called when the session has gone to another turn, which replaces the registry. The
+    // files that were read before stay known, for the turns that were undone.
+    void on_move();
+
+    // The file of the event with that number, or null if the registry never had it. Valid until the
+    // next call.
     const AssetFile* find(std::string_view number);
 
     // The number of events since the registry was last read. At most 1,024, or the number of the
@@ -71,6 +80,8 @@ private:
     // The size of that part, without the closing bracket.
     std::size_t read_ = 0;
     std::map<std::uint64_t, AssetFile> files_;
+    // Files that the registry had before the session moved.
+    std::map<std::uint64_t, AssetFile> past_;
     // A read of the registry is posted to the loop.
     bool reads_soon_ = false;
     // The files of events since the registry was last read.

@@ -22,6 +22,10 @@ public:
         files_.on_asset(event.seq(), event.attempt(), event.body());
     }
 
+    // As those of AssetFiles.
+    void read() { files_.read(); }
+    void on_move() { files_.on_move(); }
+
     // `name`: the rest of the request's path after /api/assets/.
     Response respond(const Request& request, std::string_view name);
 

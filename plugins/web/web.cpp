@@ -168,8 +168,18 @@ public:
             // The host patched the state before the loop first ran; the state contains that patch.
             if (!first_state_) first_state_ = read_state();
         }
+        // The page computes the state from the records, which lack the one of an earlier turn. The
+        // first message has it if this is the first record.
+        const bool is_move = event.raw().kind == NAR_KIND_SESSION_MOVED;
+        if (is_move) assets_.on_move();
+        const bool needs_state = is_move && log_.last() != 0;
+        const std::shared_ptr<const std::string> state = needs_state ? read_state() : nullptr;
         log_.append(event.seq(), [&](std::string& out) {
             event.append_json(out);
+            if (state) {
+                out.back() = ',';
+                out.append("\"state\":").append(*state) += '}';
+            }
             out += '\n';
         });
         if (event.raw().type == NAR_TYPE_ASSET) assets_.on_asset(event);
@@ -273,6 +283,9 @@ private:
         }
         if (path == "/api/cancel") {
             return request.method() == "POST" ? cancel() : not_allowed("POST");
+        }
+        if (path == "/api/undo" || path == "/api/again" || path == "/api/restart") {
+            return request.method() == "POST" ? move(path.substr(5)) : not_allowed("POST");
         }
         if (path == "/api/reading") {
             return request.method() == "POST" ? reading(request) : not_allowed("POST");
@@ -379,6 +392,27 @@ private:
         }
         const bool is_stored = reading_.write(*settings);
         return Response::json(200, is_stored ? "{\"stored\":true}\n" : "{\"stored\":false}\n");
+    }
+
+    // Undoes the last prompt, plays it again, or goes to the beginning of the story.
+    Response move(std::string_view what) {
+        assets_.read();
+        const nar_status status =
+            what == "again" ? host_.again()
+                            : host_.go_to(what == "undo" ? NAR_TURN_PREVIOUS : NAR_TURN_BEGINNING);
+        switch (status) {
+            case NAR_OK: return Response::json(202, "{}\n");
+            case NAR_BUSY:
+                return Response::problem(409, "BUSY", "a turn is running; wait for its end");
+            case NAR_NOT_FOUND:
+                return Response::problem(404, "NO_TURN", "there is no turn to go back to");
+            case NAR_UNSUPPORTED:
+                return Response::problem(501, "UNSUPPORTED",
+                                         "this game is not saved, so it cannot go back");
+            default:
+                return Response::problem(500, "INTERNAL",
+                                         "the saved game could not be read; see the log");
+        }
     }
 
     Response cancel() {

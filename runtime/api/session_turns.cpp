@@ -93,7 +93,7 @@ nar_status nar_session_read_current(nar_session* session, nar_text** json, nar_e
 nar_status nar_session_go_to(nar_session* session, uint64_t turn, nar_error* error) {
     return on_kept_session(session, error, [&](session::Session& its) -> nar_status {
         if (turn == NAR_TURN_CURRENT) return refuse_current_turn(error);
-        its.go_to(turn_of(turn, its.journal()->current()));
+        its.go_to(its.destination_of(turn));
         return NAR_OK;
     });
 }

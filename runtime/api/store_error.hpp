@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Converts errors of a store to statuses (see the table in store.h).
+// Reports errors of a store and its turns.
 
 #include "api/barrier.hpp"
-#include "journal/store_file.hpp"
+#include "journal/status.hpp"
 
 namespace narratoria::api {
-
-inline nar_status status_of(const journal::StoreError& error) {
-    const std::string_view code = error.code();
-    if (code == "STORE_UNAVAILABLE" || code == "STORE_NEWER") return NAR_UNSUPPORTED;
-    if (code == "STORE_LOCKED") return NAR_BUSY;
-    if (code == "STORE_DAMAGED") return NAR_INVALID_DOCUMENT;
-    return NAR_IO;
-}
 
 // Converts a value of `turn` (store.h) to a turn; nothing means the beginning of the session.
 // `current`: the turn from which the session continues.
@@ -44,11 +36,7 @@ nar_status with_store(nar_error* error, Use&& use) {
     } catch (const journal::StoreError& failure) {
         return fail(error, status_of(failure), failure.code(), failure.what());
     } catch (const journal::TurnError& failure) {
-        const std::string_view code = failure.code();
-        const bool is_missing =
-            code == "TURN_MISSING" || code == "TOOL_MISSING" || code == "SESSION";
-        return fail(error, is_missing ? NAR_NOT_FOUND : NAR_INVALID_ARGUMENT, failure.code(),
-                    failure.what());
+        return fail(error, status_of(failure), failure.code(), failure.what());
     }
 }
 

@@ -185,9 +185,18 @@ TurnId Journal::last_prompt() {
     TurnId latest = last_;
     while (latest > 0 && before_host_turns(file, latest) != latest) --latest;
     if (latest > 0 && is_interrupted_here(file, latest)) return latest;
+    return last_ended_prompt(file).id;
+}
+
+std::optional<TurnId> Journal::before_last_prompt() {
+    return last_ended_prompt(flushed_file()).parent;
+}
+
+// The last prompt on the path to the current turn.
+TurnRow Journal::last_ended_prompt(StoreFile& file) {
     for (std::optional<TurnId> at = current_; at;) {
-        const TurnRow turn = file.require_turn(row_, *at);
-        if (turn.kind == TurnKind::Prompt) return turn.id;
+        TurnRow turn = file.require_turn(row_, *at);
+        if (turn.kind == TurnKind::Prompt) return turn;
         at = turn.parent;
     }
     throw TurnError("TURN_MISSING", "the session has no prompt up to its current turn");

@@ -120,8 +120,14 @@ public:
     TurnId last_prompt();
     TurnId last_interrupted();
 
+    // The turn before the last prompt on the path to the current turn; nothing: the beginning.
+    // Waits for the disk. Throws StoreError, or TurnError if there is no such prompt.
+    std::optional<TurnId> before_last_prompt();
+
     // Waits for the disk. Throws StoreError or TurnError.
     TurnRow turn(TurnId turn);
+    // Throws TurnError unless the turn has ended. Waits for the disk; throws StoreError.
+    void require_ended(TurnId turn) { flushed_file().require_ended(row_, turn); }
     // Reads a turn for playback. Waits for the disk. Throws StoreError or TurnError.
     std::unique_ptr<Playback> playback(TurnId turn);
 
@@ -151,6 +157,7 @@ private:
     StoreFile& flushed_file();
     std::optional<TurnId> before_host_turns(StoreFile& file, std::optional<TurnId> turn);
     bool is_interrupted_here(StoreFile& file, TurnId turn);
+    TurnRow last_ended_prompt(StoreFile& file);
     Restored restore_from(StoreFile& file, uint64_t history_limit, state::Store& state,
                           asset::Registry& assets);
     void add(const Record& record);

@@ -33,6 +33,7 @@ const void* get_extension(const nar_host*, nar_str id) {
         {NAR_HOST_CONTEXT, &context_service},
         {NAR_HOST_ASSETS, &assets_service},
         {NAR_HOST_PROMPT, &prompt_service},
+        {NAR_HOST_TURNS, &turns_service},
         {NAR_HOST_RENDER, &render_service},
         {NAR_HOST_POST, &post_service},
         {NAR_HOST_TIMER, &timer_service},

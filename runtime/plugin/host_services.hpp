@@ -23,6 +23,7 @@ extern const nar_host_thread_check thread_check_service;
 extern const nar_host_state state_service;
 extern const nar_host_assets assets_service;
 extern const nar_host_prompt prompt_service;
+extern const nar_host_turns turns_service;
 
 // narratoria/host_loop.h
 extern const nar_host_post post_service;

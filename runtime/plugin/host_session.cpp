@@ -72,11 +72,32 @@ nar_status prompt_cancel_all(const nar_host* host) {
     });
 }
 
+nar_status turns_go_to(const nar_host* host, uint64_t turn, uint64_t* submission) {
+    return on_engine_thread(host, "turns.go_to", [&](Instance& instance) {
+        uint64_t number = 0;
+        const nar_status status =
+            instance.session().submit_go_to(turn, instance.library().id, number);
+        if (status == NAR_OK && submission != nullptr) *submission = number;
+        return status;
+    });
+}
+
+nar_status turns_again(const nar_host* host, uint64_t turn, uint64_t* submission) {
+    return on_engine_thread(host, "turns.again", [&](Instance& instance) {
+        uint64_t number = 0;
+        const nar_status status =
+            instance.session().submit_again(turn, instance.library().id, number);
+        if (status == NAR_OK && submission != nullptr) *submission = number;
+        return status;
+    });
+}
+
 }  // namespace
 
 const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
 const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
 const nar_host_prompt prompt_service{
     sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission, prompt_cancel, prompt_cancel_all};
+const nar_host_turns turns_service{sizeof(nar_host_turns), 0, turns_go_to, turns_again};
 
 }  // namespace narratoria::plugin

@@ -142,13 +142,7 @@ std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler,
     const auto unfinished = std::count_if(jobs_.begin(), jobs_.end(), is_same) +
                             (running_ && is_same(current_) ? 1 : 0);
     if (unfinished >= 2) return std::nullopt;
-    prompts_of_the_same_ = last_prompter_ == by ? prompts_of_the_same_ + 1 : 1;
-    last_prompter_ = by;
-    if (!by.empty() && prompts_of_the_same_ % kMaxPromptsInARow == 0) {
-        log(NAR_LOG_WARN, "plugin " + last_prompter_ + ": submitted the last " +
-                              std::to_string(prompts_of_the_same_) +
-                              " prompts; a plugin that answers each turn with a prompt never ends");
-    }
+    note_prompter(by);
     Job job;
     job.is_prompt = true;
     job.by = by;
@@ -157,6 +151,15 @@ std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler,
     job.on_turn = std::move(handler);
     submit(std::move(job));
     return last_submission();
+}
+
+void Session::note_prompter(std::string_view by) {
+    prompts_of_the_same_ = last_prompter_ == by ? prompts_of_the_same_ + 1 : 1;
+    last_prompter_ = by;
+    if (by.empty() || prompts_of_the_same_ % kMaxPromptsInARow != 0) return;
+    log(NAR_LOG_WARN, "plugin " + last_prompter_ + ": submitted the last " +
+                          std::to_string(prompts_of_the_same_) +
+                          " prompts; a plugin that answers each turn with a prompt never ends");
 }
 
 bool Session::execute(std::string_view text, std::string folder, ExecutionHandler handler,
@@ -255,6 +258,8 @@ void Session::begin_job() {
     running_ = true;
     current_ = std::move(jobs_.front());
     jobs_.pop_front();
+    // A cancelled move leaves no trace: nobody has seen its prompt yet.
+    if (current_.move && (is_cancelled(current_.number) || !carry_out_move())) return end_job();
     if (current_.script) {
         presentation_.forget_choices();
         begin_turn(journal::TurnKind::Script);

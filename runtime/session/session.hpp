@@ -160,6 +160,9 @@ public:
     const asset::Registry& assets() const { return assets_; }
     // NULL: the session has no store.
     journal::Journal* journal() const { return with_.journal.get(); }
+    // Converts a value of `turn` (store.h) other than NAR_TURN_CURRENT to a turn; nothing: the
+    // beginning. Requires a journal. Throws as go_to().
+    std::optional<journal::TurnId> destination_of(uint64_t turn);
     // Restores the end of a turn, or the beginning. Requires a journal and no job. Throws
     // journal::StoreError or journal::TurnError; the session is then unchanged.
     void go_to(std::optional<journal::TurnId> turn);
@@ -186,8 +189,12 @@ public:
     engine::Engine& engine() const { return with_.engine; }
 
 private:
+    struct Move {
+        std::optional<journal::TurnId> turn;  // nothing: the beginning
+    };
     struct Job {
         uint64_t number = 0;
+        std::optional<Move> move;  // carried out first; without a prompt, it is all of the job
         bool is_prompt = false;
         std::string by;    // the plugin that submitted it; empty: the host
         std::string text;  // the player's prompt
@@ -212,6 +219,7 @@ private:
         return settings_.narrator_id.empty() ? story.narrator : settings_.narrator_id;
     }
     void submit(Job job);
+    void note_prompter(std::string_view by);
     void begin_soon();
     void begin_after(int rounds);
     void begin_next();
@@ -259,6 +267,12 @@ private:
                            std::string_view who, std::string& why);
     nar_status submit_prompt(std::string_view text, std::string_view by,
                              uint64_t& submission) override;
+    nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) override;
+    nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) override;
+    // `prepare` fills the job, or throws as go_to().
+    nar_status submit_move(std::string_view by, uint64_t& submission,
+                           const std::function<void(Job& job)>& prepare);
+    bool carry_out_move();
     http::Client& http() override { return with_.engine.http(); }
     plugin::ProcessDefaults process_defaults() override {
         return {with_.engine.pool(), with_.engine.settings().root, environment_, settings_.limits};

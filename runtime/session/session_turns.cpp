@@ -4,6 +4,8 @@
 
 #include "base/json/writer.hpp"
 #include "journal/restore.hpp"
+#include "journal/status.hpp"
+#include "narratoria/store.h"
 #include "session/session.hpp"
 
 namespace narratoria::session {
@@ -113,6 +115,12 @@ void Session::take_rest(const journal::Journal::Restored& past) {
     }
 }
 
+std::optional<journal::TurnId> Session::destination_of(uint64_t turn) {
+    if (turn == NAR_TURN_BEGINNING) return std::nullopt;
+    if (turn == NAR_TURN_PREVIOUS) return with_.journal->before_last_prompt();
+    return static_cast<journal::TurnId>(turn);
+}
+
 void Session::go_to(std::optional<journal::TurnId> turn) {
     state::Store state(settings_.limits.history_patches);
     asset::Registry assets(with_.engine.settings().root);
@@ -179,6 +187,71 @@ void Session::play_again(const journal::TurnRow& row, std::unique_ptr<journal::P
     job.on_turn = std::move(handler);
     job.playback = std::move(playback);
     submit(std::move(job));
+}
+
+nar_status Session::submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) {
+    if (turn == NAR_TURN_CURRENT) return NAR_INVALID_ARGUMENT;
+    return submit_move(by, submission, [&](Job& job) {
+        job.move = Move{destination_of(turn)};
+        if (job.move->turn) with_.journal->require_ended(*job.move->turn);
+    });
+}
+
+nar_status Session::submit_again(uint64_t turn, std::string_view by, uint64_t& submission) {
+    if (!has_narrator()) return NAR_INVALID_ARGUMENT;
+    return submit_move(by, submission, [&](Job& job) {
+        journal::Journal& journal = *with_.journal;
+        const journal::TurnRow row = journal.turn(
+            turn == NAR_TURN_CURRENT ? journal.last_prompt() : static_cast<journal::TurnId>(turn));
+        require_prompt(row);
+        job.move = Move{row.parent};
+        job.is_prompt = true;
+        job.text = row.prompt;
+        job.submitted_us = loop().wall_us();
+        note_prompter(by);
+    });
+}
+
+nar_status Session::submit_move(std::string_view by, uint64_t& submission,
+                                const std::function<void(Job& job)>& prepare) {
+    if (destroying_) return NAR_GONE;
+    if (!with_.journal) return NAR_UNSUPPORTED;
+    if (is_playing()) return NAR_BUSY;
+    const auto refuse = [&](nar_status status, const char* why) {
+        log(NAR_LOG_WARN,
+            "plugin " + std::string(by) + ": cannot go to a turn: " + std::string(why));
+        return status;
+    };
+    Job job;
+    job.by = by;
+    try {
+        prepare(job);
+    } catch (const journal::StoreError& error) {
+        return refuse(status_of(error), error.what());
+    } catch (const journal::TurnError& error) {
+        return refuse(status_of(error), error.what());
+    }
+    submit(std::move(job));
+    submission = last_submission();
+    return NAR_OK;
+}
+
+// Returns true if the job goes on with its prompt.
+bool Session::carry_out_move() {
+    const auto fail = [&](const char* code, const std::string& why) {
+        const std::string message = "the session could not go to a stored turn: " + why;
+        log(NAR_LOG_ERROR, message, code);
+        stream_.warn({}, code, message);
+        return false;
+    };
+    try {
+        go_to(current_.move->turn);
+    } catch (const journal::StoreError& error) {
+        return fail(error.code(), error.what());
+    } catch (const journal::TurnError& error) {
+        return fail(error.code(), error.what());
+    }
+    return current_.is_prompt;
 }
 
 void Session::replay(journal::TurnId turn, std::function<void(const Replayed& replayed)> handler) {

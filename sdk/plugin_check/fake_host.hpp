@@ -219,6 +219,10 @@ private:
     static std::uint64_t prompt_submission(const nar_host* host);
     static nar_status prompt_cancel(const nar_host* host, std::uint64_t submission);
     static nar_status prompt_cancel_all(const nar_host* host);
+    static nar_status turns_go_to(const nar_host* host, std::uint64_t turn,
+                                  std::uint64_t* submission);
+    static nar_status turns_again(const nar_host* host, std::uint64_t turn,
+                                  std::uint64_t* submission);
     static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
                                 void* user);
     static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,

@@ -223,6 +223,17 @@ nar_status PluginCheckHost::prompt_cancel_all(const nar_host* host) {
     return NAR_OK;
 }
 
+// This host's session has no store.
+nar_status PluginCheckHost::turns_go_to(const nar_host* host, std::uint64_t, std::uint64_t*) {
+    nar_status status;
+    return entered(host, "turns.go_to", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
+}
+
+nar_status PluginCheckHost::turns_again(const nar_host* host, std::uint64_t, std::uint64_t*) {
+    nar_status status;
+    return entered(host, "turns.again", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
+}
+
 void PluginCheckHost::expect_rendering(std::uint64_t seq) {
     const std::lock_guard lock(mutex_);
     renderings_.insert(seq);

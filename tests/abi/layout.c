@@ -338,6 +338,12 @@ FIELD(nar_host_prompt, submission, 16);
 FIELD(nar_host_prompt, cancel, 24);
 FIELD(nar_host_prompt, cancel_all, 32);
 
+SIZE(nar_host_turns, 24);
+FIELD(nar_host_turns, size, 0);
+FIELD(nar_host_turns, reserved, 4);
+FIELD(nar_host_turns, go_to, 8);
+FIELD(nar_host_turns, again, 16);
+
 /* invocation.h */
 SIZE(nar_invocation, 152);
 FIELD(nar_invocation, size, 0);
@@ -681,6 +687,7 @@ CONSTANT(NAR_DURABILITY_LAZY, 1);
 CONSTANT(NAR_DURABILITY_NONE, 2);
 CONSTANT(NAR_TURN_CURRENT, 0);
 CONSTANT(NAR_TURN_BEGINNING, UINT64_MAX);
+CONSTANT(NAR_TURN_PREVIOUS, UINT64_MAX - 1);
 CONSTANT(NAR_DOCUMENT_EVENTS, 1);
 CONSTANT(NAR_DOCUMENT_PLAN, 2);
 CONSTANT(NAR_DOCUMENT_RESULT, 3);
@@ -707,6 +714,7 @@ ID(NAR_HOST_ASSETS, "narratoria.assets/1");
 ID(NAR_HOST_RENDER, "narratoria.render/1");
 ID(NAR_HOST_HTTP, "narratoria.http/1");
 ID(NAR_HOST_PROMPT, "narratoria.prompt/1");
+ID(NAR_HOST_TURNS, "narratoria.turns/1");
 ID(NAR_HOST_INVOCATION, "narratoria.invocation/1");
 ID(NAR_EXTENSION_NARRATOR, "narratoria.narrator/1");
 ID(NAR_HOST_INVOKE, "narratoria.invoke/1");

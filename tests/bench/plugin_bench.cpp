@@ -72,6 +72,12 @@ public:
     nar_status submit_prompt(std::string_view, std::string_view, uint64_t&) override {
         return NAR_OK;
     }
+    nar_status submit_go_to(uint64_t, std::string_view, uint64_t&) override {
+        return NAR_UNSUPPORTED;
+    }
+    nar_status submit_again(uint64_t, std::string_view, uint64_t&) override {
+        return NAR_UNSUPPORTED;
+    }
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     void cancel_all() override {}

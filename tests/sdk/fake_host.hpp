@@ -100,6 +100,7 @@ public:
     std::vector<std::string> published;  // "name=value"
     std::vector<std::string> withheld;
     std::vector<std::string> prompts;
+    std::vector<std::uint64_t> moves;                // turns that the plugin went to
     std::vector<std::uint64_t> cancelled;            // submissions
     std::map<std::uint64_t, nar_status> renderings;  // by seq
     std::vector<Posted> posted;
@@ -186,6 +187,7 @@ private:
         if (name == NAR_HOST_STATE) return &state_functions;
         if (name == NAR_HOST_ASSETS) return &asset_functions;
         if (name == NAR_HOST_PROMPT) return &prompt_functions;
+        if (name == NAR_HOST_TURNS) return &turns_functions;
         if (name == NAR_HOST_RENDER) return &render_functions;
         if (name == NAR_HOST_POST) return &post_functions;
         if (name == NAR_HOST_TIMER) return &timer_functions;
@@ -257,6 +259,12 @@ private:
         of(host).cancelled.push_back(0);
         return NAR_OK;
     }
+    static nar_status go_to(const nar_host* host, std::uint64_t turn, std::uint64_t* submission) {
+        of(host).moves.push_back(turn);
+        if (submission != nullptr) *submission = of(host).moves.size();
+        return NAR_OK;
+    }
+    static nar_status again(const nar_host*, std::uint64_t, std::uint64_t*) { return NAR_BUSY; }
     static nar_status rendered(const nar_host* host, std::uint64_t seq, nar_status status) {
         if (seq == 0) return NAR_NOT_FOUND;
         of(host).renderings[seq] = status;
@@ -464,6 +472,7 @@ private:
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
     static constexpr nar_host_prompt prompt_functions = {
         sizeof(nar_host_prompt), 0, &submit_prompt, &submission, &cancel, &cancel_all};
+    static constexpr nar_host_turns turns_functions = {sizeof(nar_host_turns), 0, &go_to, &again};
     static constexpr nar_host_render render_functions = {sizeof(nar_host_render), 0, &rendered};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,

@@ -1036,6 +1036,22 @@ TEST(PluginHost, SubmitsAPromptUnlessOneIsWaiting) {
     EXPECT_THAT(fake.prompts, ElementsAre("I wait"));
 }
 
+TEST(PluginHost, GoesToStoredTurns) {
+    FakeHost fake;
+    in_plugin(fake, [&](const plugin::Host& host) {
+        std::uint64_t submission = 0;
+        EXPECT_EQ(NAR_OK, host.go_to(NAR_TURN_PREVIOUS, &submission));
+        EXPECT_EQ(1U, submission);
+        EXPECT_EQ(NAR_BUSY, host.again());
+        fake.missing = {NAR_HOST_TURNS};
+    });
+    EXPECT_THAT(fake.moves, ElementsAre(NAR_TURN_PREVIOUS));
+    in_plugin(fake, [&](const plugin::Host& host) {
+        EXPECT_EQ(NAR_UNSUPPORTED, host.go_to(NAR_TURN_BEGINNING));
+        EXPECT_EQ(NAR_UNSUPPORTED, host.again());
+    });
+}
+
 TEST(PluginHost, CancelsOneSubmissionOrAll) {
     FakeHost fake;
     in_plugin(fake, [&](const plugin::Host& host) {

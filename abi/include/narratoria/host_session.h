@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef NARRATORIA_HOST_SESSION_H
 #define NARRATORIA_HOST_SESSION_H
-/* A plugin's access to its session: state, assets and prompts. */
+/* A plugin's access to its session: state, assets, prompts and stored turns. */
 #include "narratoria/host.h"
 
 #ifdef __cplusplus
@@ -53,6 +53,26 @@ typedef struct nar_host_prompt {
      * SIGTERM and a grace period. [engine-thread, active] */
     nar_status (*cancel_all)(const nar_host *host);
 } nar_host_prompt;
+
+/* ---- narratoria.turns/1 */
+#define NAR_HOST_TURNS "narratoria.turns/1"
+/* Moves between the stored turns of the session (store.h has values for `turn`). A move is a submission (session.h): it runs after
+ * this call has returned, waits for the disk, and publishes NAR_KIND_SESSION_MOVED, or
+ * NAR_KIND_WARNING if it fails; then nothing has changed. The functions return NAR_BUSY while a
+ * submission runs or waits; NAR_UNSUPPORTED if the session has no store; NAR_NOT_FOUND if it has no
+ * such turn; NAR_INVALID_ARGUMENT if the turn has not ended. The log says why. */
+typedef struct nar_host_turns {
+    uint32_t size;
+    uint32_t reserved;
+    /* Goes to the end of a turn, as nar_session_go_to does: NAR_TURN_PREVIOUS undoes the last prompt,
+     * NAR_TURN_BEGINNING starts over. NAR_INVALID_ARGUMENT also for NAR_TURN_CURRENT. `submission`
+     * may be NULL. [engine-thread, active] */
+    nar_status (*go_to)(const nar_host *host, uint64_t turn, uint64_t *submission);
+    /* Plays a prompt again, as nar_session_again does without `tools`: NAR_TURN_CURRENT is the last
+     * one. NAR_INVALID_ARGUMENT also if the turn is not a prompt or the session has no narrator.
+     * `submission` may be NULL. [engine-thread, active] */
+    nar_status (*again)(const nar_host *host, uint64_t turn, uint64_t *submission);
+} nar_host_turns;
 
 #ifdef __cplusplus
 }

@@ -155,13 +155,13 @@ typedef struct nar_execution_handler {
     void (*ended)(void *user, nar_result *result); /* may be NULL; retain the result to keep it */
 } nar_execution_handler;
 
-/* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo, redo, or
- * a change of branch. Restores the state, history, assets, key descriptions and the story's
+/* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo
+ * (NAR_TURN_PREVIOUS), redo, or a change of branch. Restores the state, history, assets, key descriptions and the story's
  * fallback counter from that point; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
  * next prompt starts a new branch. Waits for the disk; reads the state, and the last patches for its
  * history (nar_limits.history_patches).
- * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist. NAR_INVALID_ARGUMENT: it
- * has not ended, or is NAR_TURN_CURRENT. NAR_UNSUPPORTED: the session has no store. Otherwise the
+ * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist, or there is no prompt to
+ * undo. NAR_INVALID_ARGUMENT: it has not ended, or is NAR_TURN_CURRENT. NAR_UNSUPPORTED: the session has no store. Otherwise the
  * store errors of store.h. After an error, nothing has changed. [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
 

@@ -15,6 +15,7 @@
 #include "narratoria/narrator.h"
 #include "narratoria/plugin.h"
 #include "narratoria/status.hpp"
+#include "narratoria/store.h"
 #include "narratoria/utf8.hpp"
 
 #include <atomic>
@@ -128,6 +129,7 @@ NARRATORIA_SERVICE(nar_host_state, NAR_HOST_STATE)
 NARRATORIA_SERVICE(nar_host_context, NAR_HOST_CONTEXT)
 NARRATORIA_SERVICE(nar_host_assets, NAR_HOST_ASSETS)
 NARRATORIA_SERVICE(nar_host_prompt, NAR_HOST_PROMPT)
+NARRATORIA_SERVICE(nar_host_turns, NAR_HOST_TURNS)
 NARRATORIA_SERVICE(nar_host_render, NAR_HOST_RENDER)
 NARRATORIA_SERVICE(nar_host_post, NAR_HOST_POST)
 NARRATORIA_SERVICE(nar_host_timer, NAR_HOST_TIMER)
@@ -165,11 +167,12 @@ public:
           services_(find_service<nar_host_log>(host), find_service<nar_host_config>(host),
                     find_service<nar_host_thread_check>(host), find_service<nar_host_state>(host),
                     find_service<nar_host_context>(host), find_service<nar_host_assets>(host),
-                    find_service<nar_host_prompt>(host), find_service<nar_host_render>(host),
-                    find_service<nar_host_post>(host), find_service<nar_host_timer>(host),
-                    find_service<nar_host_poll>(host), find_service<nar_host_process>(host),
-                    find_service<nar_host_http>(host), find_service<nar_host_narrator>(host),
-                    find_service<nar_host_invoke>(host), find_service<nar_host_invocation>(host)) {}
+                    find_service<nar_host_prompt>(host), find_service<nar_host_turns>(host),
+                    find_service<nar_host_render>(host), find_service<nar_host_post>(host),
+                    find_service<nar_host_timer>(host), find_service<nar_host_poll>(host),
+                    find_service<nar_host_process>(host), find_service<nar_host_http>(host),
+                    find_service<nar_host_narrator>(host), find_service<nar_host_invoke>(host),
+                    find_service<nar_host_invocation>(host)) {}
 
     // The host while the instance lives, else NULL. Any thread other than the engine's must hold
     // `ending` while it uses the pointer.
@@ -279,10 +282,10 @@ private:
     std::atomic<Life> life_{Life::Begins};
     const std::tuple<const nar_host_log*, const nar_host_config*, const nar_host_thread_check*,
                      const nar_host_state*, const nar_host_context*, const nar_host_assets*,
-                     const nar_host_prompt*, const nar_host_render*, const nar_host_post*,
-                     const nar_host_timer*, const nar_host_poll*, const nar_host_process*,
-                     const nar_host_http*, const nar_host_narrator*, const nar_host_invoke*,
-                     const nar_host_invocation*>
+                     const nar_host_prompt*, const nar_host_turns*, const nar_host_render*,
+                     const nar_host_post*, const nar_host_timer*, const nar_host_poll*,
+                     const nar_host_process*, const nar_host_http*, const nar_host_narrator*,
+                     const nar_host_invoke*, const nar_host_invocation*>
         services_;
 };
 
@@ -577,6 +580,23 @@ public:
         if (functions == nullptr) return;
         const nar_status status = functions->cancel_all(core_->host());
         if (status != NAR_OK) core_->fail<nar_host_prompt>(status, "cancelling");
+    }
+
+    // Goes to the end of a stored turn, once this call has returned: NAR_TURN_PREVIOUS undoes the
+    // last prompt, NAR_TURN_BEGINNING starts over. NAR_BUSY: a submission runs or waits;
+    // NAR_UNSUPPORTED: the session has no store; other statuses: see nar_host_turns. Engine thread.
+    nar_status go_to(std::uint64_t turn, std::uint64_t* submission = nullptr) const {
+        const auto* functions = core_->find<nar_host_turns>();
+        return functions == nullptr ? NAR_UNSUPPORTED
+                                    : functions->go_to(core_->host(), turn, submission);
+    }
+
+    // Plays a prompt again, by default the last one. Returns as go_to(). Engine thread.
+    nar_status again(std::uint64_t turn = NAR_TURN_CURRENT,
+                     std::uint64_t* submission = nullptr) const {
+        const auto* functions = core_->find<nar_host_turns>();
+        return functions == nullptr ? NAR_UNSUPPORTED
+                                    : functions->again(core_->host(), turn, submission);
     }
 
     // Queues `function()` for the engine thread; queued functions run in order, and their

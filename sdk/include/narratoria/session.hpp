@@ -200,9 +200,9 @@ public:
     Text current() const { return read(nar_session_read_current); }
 
     // Goes to the end of a turn of its store (narratoria/store.h): undo, redo, or a change of
-    // branch. NAR_TURN_BEGINNING goes to the beginning; NAR_TURN_CURRENT, which is 0, is refused
-    // with NAR_INVALID_ARGUMENT. Not allowed inside a callback. Throws also NAR_BUSY, NAR_NOT_FOUND
-    // or NAR_UNSUPPORTED.
+    // branch. NAR_TURN_PREVIOUS undoes the last prompt; NAR_TURN_BEGINNING goes to the beginning;
+    // NAR_TURN_CURRENT, which is 0, is refused with NAR_INVALID_ARGUMENT. Not allowed inside a
+    // callback. Throws also NAR_BUSY, NAR_NOT_FOUND or NAR_UNSUPPORTED.
     void go_to(std::uint64_t turn) {
         detail::Check check;
         check(nar_session_go_to(handle(), turn, check.details()));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A story, as a player plays it.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { torch } from "./harness/serve.ts";
 import { answered, asset, choices, done, type Json, log, patch, progress, runs, type Step, wait } from "./harness/story.ts";
@@ -33,6 +36,30 @@ test("the sample story by mouse", async ({ stage }) => {
   await player.choice("Open").click();
   await player.story.getByRole("article", { name: "You: Open" }).waitFor();
   await player.isDone();
+});
+
+test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
+  const player = await stage.open(await stage.serve(torch, "--store", join(mkdtempSync(join(tmpdir(), "saves-")), "saves.db")));
+  const words = "I light the torch";
+  await player.say(words);
+  await player.story.getByRole("button", { name: "Undo" }).click();
+  await player.story.getByText("The story goes on from its beginning.").waitFor();
+  await player.story.getByText("This was undone.").waitFor();
+  await player.hasFocus(player.input);
+  await player.go("State");
+  await player.main.getByText("the host").first().waitFor();
+  expect(await player.main.getByRole("treeitem", { name: /lit.*true/ }).count()).toBe(0);
+  await player.go("Narrative");
+  await player.choice(words).click();
+  await player.isDone();
+  await player.story.getByRole("button", { name: "Another answer" }).click();
+  await expect.poll(() => player.story.getByRole("article", { name: `You: ${words}` }).count()).toBe(3);
+  await player.isDone();
+  const pictures = player.story.getByRole("img", { name: "A lit torch on a stone wall" });
+  for (const picture of await pictures.all()) {
+    await picture.scrollIntoViewIfNeeded();
+    await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(256);
+  }
 });
 
 // covers: 003-12.2-multiline-input

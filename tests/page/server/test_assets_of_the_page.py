@@ -313,3 +313,17 @@ def test_known_asset_is_gone_after_replacement(serve, tmp_path):
     [new] = assets_of(stream.until_turn_ended())
     assert page.get(f"/api/assets/{old}").code == "NO_SUCH_ASSET"
     assert page.get(f"/api/assets/{new}").body == b"b"
+
+
+def test_assets_of_undone_turns_are_served(serve, tmp_path):
+    (tmp_path / "picture.png").write_bytes(CONTENT)
+    page = serve({"go": [plan("make")]}, {"make": said(picture(tmp_path / "picture.png"), done())},
+                 arguments=("--store", str(tmp_path / "saves.db")))
+    stream = page.stream()
+    page.prompt("go")
+    records = stream.until_turn_ended()
+    page.post("/api/again").has(202)
+    records += stream.until_turn_ended()
+    undone, current = assets_of(records)
+    for seq in (undone, current):
+        assert page.get(f"/api/assets/{seq}").has(200).body == CONTENT

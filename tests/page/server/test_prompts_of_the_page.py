@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""POST /api/prompt and /api/cancel (plugins/web/README.md)."""
+"""POST /api/prompt, /api/cancel and the moves (plugins/web/README.md)."""
 
 import json
 
 import pytest
 
-from serving import TORCH, plan, tool_that_waits
+from serving import TORCH, done, patch, plan, said, tool_that_waits
 
 
 def send(page, body, content_type="application/json"):
@@ -76,3 +76,40 @@ def test_prompt_sent_in_pieces_is_reassembled(page):
     stream = page.stream()
     assert page.prompt(text).status == 202
     assert stream.batch()[0]["event"]["text"] == text
+
+
+def test_moves_of_a_saved_game(serve, tmp_path):
+    """Undo, another answer and a new start, with the state that the page cannot know."""
+    set_n = {"go": [plan("set")], "on": [plan("set-two")]}
+    tools = {"set": said(patch(n=1), done()), "set-two": said(patch(n=2), done())}
+    page = serve(set_n, tools, arguments=("--store", str(tmp_path / "saves.db")))
+    page.post("/api/undo").has(404, "NO_TURN")
+    stream = page.stream()
+    for text in ("go", "on"):
+        page.prompt(text)
+        stream.until_turn_ended()
+
+    def move(name, last):
+        page.post(f"/api/{name}").has(202)
+        records = stream.until(lambda record: record["kind"] == last)
+        moved = next(record for record in records if record["kind"] == "session_moved")
+        return moved["event"]["turn"], moved["state"], records
+
+    assert move("undo", "session_moved")[:2] == (1, {"n": 1})
+    turn, state, records = move("again", "turn_ended")
+    assert (turn, state) == (0, {})
+    assert [record["event"]["text"] for record in records if record["kind"] == "prompt"] == ["go"]
+    assert records[-1]["event"]["turn"] == 3
+    assert move("restart", "session_moved")[:2] == (0, {})
+    page.ask("GET", "/api/undo").has(405)
+
+
+def test_moves_are_refused_while_a_turn_runs_and_in_a_game_that_is_not_saved(serve, tmp_path):
+    page = serve({"go": [plan("wait")]}, {"wait": tool_that_waits()}, arguments=("--store", str(tmp_path / "saves.db")))
+    stream = page.stream()
+    page.prompt("go")
+    stream.until_log()
+    page.post("/api/undo").has(409, "BUSY")
+    page.post("/api/undo?game=another").has(409, "ANOTHER_SESSION")
+    page.post("/api/cancel")
+    assert serve().post("/api/again").has(501, "UNSUPPORTED")

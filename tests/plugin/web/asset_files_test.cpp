@@ -96,6 +96,27 @@ protected:
                      [this](const std::function<void()>& function) { posted.push_back(function); }};
 };
 
+// The registry may have the same length after it.
+TEST_F(AssetFilesTest, MoveReplacesTheRegistryAndKeepsWhatWasRead) {
+    const std::string old = folder / "a", next = folder / "b", restored = folder / "c";
+    for (const std::string& path : {old, next, restored}) write(path, path);
+    announce(11, old);
+    files.read();
+    registry = "[";
+    files.on_move();
+    announce(22, next);
+    ASSERT_NE(files.find("22"), nullptr);
+    EXPECT_EQ(files.find("22")->path, next);
+    ASSERT_NE(files.find("11"), nullptr);
+    EXPECT_EQ(files.find("11")->path, old);
+    // Back again: the file is still the one that was announced.
+    change_later(old, [&] { write(old, "other"); });
+    registry = "[";
+    files.on_move();
+    announce(11, old);
+    EXPECT_FALSE(files.find("11")->identity.is(status_of(old)));
+}
+
 TEST_F(AssetFilesTest, UnrequestedEventsDoNotAccumulate) {
     const std::string path = folder / "picture";
     write(path, "picture");

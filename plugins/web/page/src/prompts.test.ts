@@ -116,3 +116,30 @@ describe("cancelling", () => {
     expect(posted).toEqual([]);
   });
 });
+
+describe("a move", () => {
+  it("is sent once, and not while a turn runs", async () => {
+    const { prompts, posted, record } = setting();
+    const moved = prompts.move("undo");
+    await prompts.move("undo");
+    await moved;
+    expect(posted).toEqual([["/api/undo", undefined]]);
+    expect(prompts.busy).toBe(false);
+    record("prompt", { text: "x" });
+    await prompts.move("again");
+    expect(posted.length).toBe(1);
+  });
+
+  it("is refused with a message", async () => {
+    for (const [answer, words] of [
+      [{ status: 409, code: "BUSY", message: "" }, /story is busy/],
+      [{ status: 404, code: "NO_TURN", message: "no" }, /nothing to undo/],
+      [{ status: 0, code: "", message: "" }, /^The game could not be reached. Try again/],
+      [{ status: 403, code: "FORBIDDEN", message: "no" }, /has ended/],
+    ] as const) {
+      const { prompts } = setting(() => answer);
+      await prompts.move("undo");
+      expect([prompts.refusal, prompts.busy]).toEqual([expect.stringMatching(words), false]);
+    }
+  });
+});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The player's prompts: being sent, waiting for their turn, or refused with a message.
+// The player's prompts: being sent, waiting for their turn, or refused with a message. And what undoes them.
 import { enterAgain } from "./connection_token.ts";
 import type { Session, Turn } from "./session/session.ts";
 
@@ -8,6 +8,9 @@ export interface Answer {
   code: string;
   message: string;
 }
+
+// Undoes the last prompt, plays it again, or starts over.
+export type Move = "undo" | "again" | "restart";
 
 export type Post = (path: string, body?: string) => Promise<Answer>;
 
@@ -20,6 +23,7 @@ export class Prompts {
   // Why the last prompt was refused; empty if it was not.
   refusal = "";
   isCancelling = false;
+  isMoving = false;
   #session: Session;
   // Turns that this window cancelled. Other windows do not know of it.
   #stopped = new WeakSet<Turn>();
@@ -45,7 +49,7 @@ export class Prompts {
   }
 
   get busy(): boolean {
-    return this.#session.busy || this.pending.length > 0;
+    return this.#session.busy || this.pending.length > 0 || this.isMoving;
   }
 
   hasStopped(turn: Turn): boolean {
@@ -82,6 +86,18 @@ export class Prompts {
     else if (running !== undefined) this.#stopped.add(running);
     this.isCancelling = false;
     this.#changed();
+  }
+
+  // The game then sends what the player reads next.
+  async move(move: Move): Promise<void> {
+    if (this.busy) return;
+    this.isMoving = true;
+    this.refusal = "";
+    this.#changed();
+    const answer = await this.#posted(`/api/${move}`);
+    this.isMoving = false;
+    if (answer.status === 202) return this.#changed();
+    this.refuse(moveWordsFor(answer));
   }
 
   refuse(words: string): void {
@@ -136,6 +152,13 @@ const busyWords = "The story is busy, and your next words are already waiting. W
 const busyWithOthersWords = "The story is busy, and the next words of another player are already waiting. Wait for a turn to end.";
 // It stays true when the connection is back.
 const unreachableWords = "The game could not be reached. Your words are still here: send them again.";
+
+function moveWordsFor(answer: Answer): string {
+  if (answer.status === 0) return "The game could not be reached. Try again.";
+  if (answer.code === "BUSY") return "The story is busy. Wait for a turn to end.";
+  if (answer.code === "NO_TURN") return "There is nothing to undo.";
+  return wordsFor(answer);
+}
 
 function wordsFor(answer: Answer): string {
   if (answer.code === "ANOTHER_SESSION") return "This game has ended, and a different one runs here. Reload the page to play it.";

@@ -135,6 +135,28 @@ describe("the story", () => {
     expect(texts(".ending")).toEqual(["The end: Trapped"]);
   });
 
+  it("offers to undo the last turn of a saved game", async () => {
+    const moves = (): string[] => texts(".moves mdui-button");
+    const saved = (turn: number): Given => ["turn_ended", { outcome: "completed", generations: 1, choices: [], turn }];
+    await take(["prompt", { text: "x" }], ended());
+    expect(moves()).toEqual([]);
+    await take(["prompt", { text: "x" }], saved(1));
+    expect(moves()).toEqual(["Undo", "Another answer"]);
+    await take(["prompt", { text: "y" }]);
+    expect(moves()).toEqual([]);
+    const plan = { planId: "p" };
+    await take(["plan_started", { plan: { metadata: { ending: "Out" } } }, plan], ["plan_ended", { success: true }, plan], saved(2));
+    expect(moves()).toEqual(["Undo", "Another answer", "Start over"]);
+    for (const each of all(".moves mdui-button")) {
+      (each as HTMLElement).click();
+      await settled();
+    }
+    expect(posted.map((one) => one.trim())).toEqual(["/api/undo", "/api/again", "/api/restart"]);
+    await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
+    expect(moves()).toEqual([]);
+    expect(all(".undone").length).toBe(2);
+  });
+
   it("has the language of the story on the story's texts only", async () => {
     session.open({ sessionId: "s", title: "Der Brunnen", language: "de", last: 0, state: {}, opening: { text: "Es ist dunkel.", choices: [] } });
     await take(["prompt", { text: "Licht" }], ["narrative", { text: "Hell.", source: "plan" }]);

@@ -9,7 +9,7 @@ import "mdui/components/button-icon.js";
 import "mdui/components/button.js";
 import "mdui/components/circular-progress.js";
 import { icon } from "../controls/icons.ts";
-import type { Prompts } from "../prompts.ts";
+import type { Move, Prompts } from "../prompts.ts";
 import { blankTurn } from "../session/blank_turn.ts";
 import type { Session, Turn } from "../session/session.ts";
 import { isWriting } from "../shell/escape.ts";
@@ -381,7 +381,7 @@ export class NarrativeView extends LitElement {
     if (session === undefined) return nothing;
     const turns = session.caughtUp ? session.turns : [];
     const first = Math.max(0, turns.length - this.shown);
-    const isQuiet = !session.busy && (this.prompts?.pending.length ?? 0) === 0 && !this.ended;
+    const isQuiet = !(this.prompts?.busy ?? session.busy) && !this.ended;
     const last = turns.length - 1;
     const offer = isQuiet && session.caughtUp ? this.#offer(session) : undefined;
     return html`<div
@@ -452,8 +452,10 @@ export class NarrativeView extends LitElement {
           .language=${this.session?.language ?? ""}
           ?open=${isQuiet && turn.index === last}
           ?details=${this.reading?.details ?? false}
+          ?saved=${this.session?.isSaved === true}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
           @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}
+          @move=${(event: CustomEvent<Move>) => this.#move(event.detail)}
         ></narratoria-turn>`,
     );
   }
@@ -639,6 +641,13 @@ export class NarrativeView extends LitElement {
   #submit(words: string): void {
     this.#follows = true;
     void this.prompts?.submit(words);
+    this.input.focus();
+  }
+
+  #move(move: Move): void {
+    this.#follows = true;
+    void this.prompts?.move(move);
+    // The buttons disappear, so move the focus.
     this.input.focus();
   }
 

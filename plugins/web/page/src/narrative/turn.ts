@@ -5,6 +5,7 @@ import { customElement, property, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import "mdui/components/button.js";
+import type { Move } from "../prompts.ts";
 import type { Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
 import "../text/long_text.ts";
 import { paragraphs } from "../text/long_text.ts";
@@ -29,6 +30,8 @@ export class TurnView extends LitElement {
   @property({ type: Boolean }) stoppedHere = false;
   // Entries after this record are new; their appearance is animated.
   @property({ type: Number }) newAfter = 0;
+  // True if the player can undo turns.
+  @property({ type: Boolean }) saved = false;
   // The language of the story's texts; "" if unknown.
   @property() language = "";
   @state() private shown = kEntries;
@@ -136,6 +139,26 @@ export class TurnView extends LitElement {
         font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
         overflow-wrap: anywhere;
+      }
+
+      .undone .telling {
+        color: rgb(var(--mdui-color-on-surface-variant));
+      }
+
+      .moves {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0 1.5rem;
+      }
+
+      .moves mdui-button {
+        min-width: 0;
+        font-family: var(--font-page);
+      }
+
+      .moves mdui-button::part(button),
+      .moves mdui-button::part(label) {
+        padding-inline: 0;
       }
 
       narratoria-asset {
@@ -251,7 +274,7 @@ export class TurnView extends LitElement {
     const entries = turn.entries.filter((one) => isShown(turn, one));
     const left = entries.length - this.shown;
     const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
-    return html`<article aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
+    return html`<article class=${turn.isUndone === true ? "undone" : ""} aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
       ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn.movedTo)}</p>`}
       ${left > 0
@@ -274,6 +297,8 @@ export class TurnView extends LitElement {
             ?open=${this.open}
             @retry=${() => this.dispatchEvent(new CustomEvent("prompt", { detail: remark.retry ?? "" }))}
           ></narratoria-remark>`}
+      ${turn.isUndone === true ? html`<p class="moved">This was undone.</p>` : nothing}
+      ${this.open && this.saved ? this.#moves(turn) : nothing}
       ${hasDetails
         ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
         : nothing}
@@ -332,6 +357,19 @@ export class TurnView extends LitElement {
     return html`<p class="ending"><span><span class="unseen">The end: </span><span dir="auto" lang=${this.language || nothing}>${name}</span></span></p>`;
   }
 
+  #moves(turn: Turn): unknown {
+    const moves = movesOf(turn);
+    if (moves.length === 0) return nothing;
+    return html`<div class="moves">
+      ${moves.map(
+        ([move, words]) =>
+          html`<mdui-button variant="text" @click=${() => this.dispatchEvent(new CustomEvent<Move>("move", { detail: move }))}
+            >${words}</mdui-button
+          >`,
+      )}
+    </div>`;
+  }
+
   // A UI event that no plugin can show: its name, with its content folded (spec 000 §4.4).
   #placeholder(one: UiPlaceholder): unknown {
     return html`<details class="lack" ?open=${this.details}>
@@ -342,6 +380,17 @@ export class TurnView extends LitElement {
       )}
     </details>`;
   }
+}
+
+// At the beginning there is nothing to undo.
+function movesOf(turn: Turn): [Move, string][] {
+  if (turn.movedTo === 0) return [];
+  const moves: [Move, string][] = [
+    ["undo", "Undo"],
+    ["again", "Another answer"],
+  ];
+  if (endingOf(turn) !== undefined) moves.push(["restart", "Start over"]);
+  return moves;
 }
 
 // Only the latest version of an asset is shown, at its own place in the turn.

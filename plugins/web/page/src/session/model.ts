@@ -180,7 +180,13 @@ export interface Turn {
   index: number;
   // undefined if the host ran a plan without a prompt.
   prompt?: { text: string } | undefined;
-  // The turn of the store, 0 for the beginning, that the host made the session go to. This turn repeats its end.
+  // The number of the stored turn; undefined in a game that is not saved.
+  id?: number | undefined;
+  // The shown turn that this one continues.
+  previous?: Turn | undefined;
+  // True once the session has gone to a turn before this one, or to another branch.
+  isUndone?: boolean;
+  // The turn of the store, 0 for the beginning, that the session went to. This turn repeats its end.
   movedTo?: number | undefined;
   // The story's ending that this turn of the store reached.
   ending?: string | undefined;

@@ -16,6 +16,8 @@ export interface EventRecord {
   attempt?: number | null;
   kind: string;
   event: JsonObject;
+  // The state after a session_moved.
+  state?: JsonObject;
 }
 
 export function isObject(value: unknown): value is JsonObject {

@@ -142,6 +142,44 @@ describe("choices", () => {
   });
 });
 
+describe("a move", () => {
+  const turn = (id: number): Draft[] => [prompt(`p${id}`), { kind: "turn_ended", event: { outcome: "completed", generations: 1, choices: [], turn: id } }];
+  const move = (to: number, state?: JsonObject): Draft => ({ kind: "session_moved", event: { turn: to, narrative: "", choices: [] }, ...(state && { state }) });
+  const undone = (...drafts: (Draft | Draft[])[]): number[] => played(...drafts).turns.flatMap((one, index) => (one.isUndone === true ? [index] : []));
+
+  it("marks the turns that are not on the way to where the session is", () => {
+    expect(undone(turn(1), turn(2), turn(3), move(1))).toEqual([1, 2]);
+    expect(undone(turn(1), turn(2), move(0))).toEqual([0, 1]);
+    // A new branch, and back to the first one.
+    expect(undone(turn(1), turn(2), move(1), turn(3), move(2))).toEqual([2, 3]);
+    // Turn 2 is one of the host, which is not shown.
+    expect(undone(turn(1), turn(3), move(2))).toEqual([1]);
+  });
+
+  it("is possible once a turn is saved", () => {
+    expect(played(prompt("x"), ended("completed", 1)).isSaved).toBe(false);
+    expect(played(turn(1)).isSaved).toBe(true);
+  });
+
+  it("to the beginning tells the opening again", () => {
+    const session = played();
+    session.open({ sessionId: "s", title: "T", last: 0, opening: { text: "It is dark.", choices: [] } });
+    session.take(numbered([...turn(1), move(0)]));
+    expect(session.turns.at(-1)!.narratives.map((one) => one.text)).toEqual(["It is dark."]);
+  });
+
+  it("replaces the state by a patch of the host", () => {
+    const patched = (patch: JsonObject): Draft => ({ kind: "state_patched", event: { patch, by: "" } });
+    const session = played(turn(1), patched({ a: 1, b: { c: 2 } }), move(0, { b: {}, d: null }), patched({ e: 3 }), move(0, { e: 3 }));
+    expect(session.patches.map(({ patch, nulls }) => [patch, nulls])).toEqual([
+      [{ a: 1, b: { c: 2 } }, undefined],
+      [{ a: null, b: { c: null }, d: null }, { d: null }],
+      [{ e: 3 }, undefined],
+      [{ b: null, d: null }, undefined],
+    ]);
+  });
+});
+
 describe("a turn", () => {
   const session = played(replanned);
 

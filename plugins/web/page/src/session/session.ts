@@ -3,6 +3,7 @@
 import { blankTurn } from "./blank_turn.ts";
 import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
+import { Merger, difference } from "./merge.ts";
 import type {
   Asset,
   Attempt,
@@ -69,6 +70,8 @@ export class Session {
   caughtUp = false;
   // Increases with each change.
   version = 0;
+  // True if the game is saved, so that the player can undo turns.
+  isSaved = false;
 
   readonly turns: Turn[] = [];
   // By PlanRun.key, in the order of their start.
@@ -77,6 +80,10 @@ export class Session {
   readonly patches: Patch[] = [];
   readonly conflicts: Conflict[] = [];
 
+  // The shown turn at whose end the session is.
+  #current: Turn | undefined;
+  // The state after the session last moved, and the number of patches before it.
+  #moved: { state: JsonObject; patches: number } | undefined;
   #last: number | undefined;
   // The latest execution of each plan, by plan id. Records refer to it.
   #latest = new Map<string, PlanRun>();
@@ -188,6 +195,7 @@ export class Session {
     if (before !== undefined) endTurn(before, "completed", record.seq, time);
     const turn = this.#newTurn(record, time);
     turn.prompt = { text: textOf(record.event, "text") ?? "" };
+    turn.previous = this.#current;
   }
 
   #newTurn(record: EventRecord, time: number): Turn {
@@ -256,18 +264,56 @@ export class Session {
       const choices = textsOf(record.event, "choices");
       turn.choices = choices.length === 0 ? undefined : { planKey: turn.choices?.planKey, prompt: turn.choices?.prompt, choices };
     }
+    turn.id = numberOf(record.event, "turn");
+    if (turn.id !== undefined) {
+      this.isSaved = true;
+      this.#current = turn;
+    }
     endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
   }
 
   #sessionMoved(record: EventRecord, time: number): void {
+    const to = numberOf(record.event, "turn") ?? 0;
+    const before = this.#undoAfter(to, record.seq);
     const turn = this.#newTurn(record, time);
-    turn.movedTo = numberOf(record.event, "turn") ?? 0;
-    turn.ending = textOf(record.event, "ending");
-    const text = textOf(record.event, "narrative") ?? "";
+    Object.assign(turn, { id: to, movedTo: to, previous: before, ending: textOf(record.event, "ending") });
+    this.isSaved = true;
+    this.#current = turn;
+    if (record.state !== undefined) this.#replaceState(record.state, time);
+    // The opening may be far above.
+    const text = to === 0 ? this.opening.text : (textOf(record.event, "narrative") ?? "");
     if (text !== "") addNarrative(turn, record.seq, text);
     const choices = textsOf(record.event, "choices");
     if (choices.length > 0) turn.choices = { choices };
     endTurn(turn, "completed", record.seq, time);
+  }
+
+  // Marks the turns that are not on the path to the stored turn `to`. Returns the last shown one that is.
+  #undoAfter(to: number, seq: number): Turn | undefined {
+    // Turns of the host are not shown. The numbers of turns increase.
+    let last: Turn | undefined;
+    for (const one of this.turns) if (one.id !== undefined && one.id <= to && one.id >= (last?.id ?? 0)) last = one;
+    const path = new Set<Turn>();
+    for (let one = last; one !== undefined; one = one.previous) path.add(one);
+    for (const one of this.turns) {
+      const isUndone = !path.has(one) && one.id !== undefined;
+      if (isUndone === (one.isUndone ?? false)) continue;
+      one.isUndone = isUndone;
+      one.revision = seq;
+    }
+    return last;
+  }
+
+  // The views of the state see a move as one patch of the host.
+  #replaceState(state: JsonObject, time: number): void {
+    const merger = new Merger();
+    let before = this.#moved?.state ?? this.initialState;
+    for (const patch of this.patches.slice(this.#moved?.patches ?? 0)) before = merger.apply(before, patch);
+    const patch = difference(before, state);
+    if (Object.keys(patch.patch).length > 0) {
+      this.patches.push({ time, planKey: undefined, toolId: undefined, by: "", patch: patch.patch, nulls: patch.nulls });
+    }
+    this.#moved = { state, patches: this.patches.length };
   }
 
   // --- plans -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../session/record.ts";
 import { changesOf } from "./changes.ts";
-import { Merger } from "./merge.ts";
+import { Merger } from "../session/merge.ts";
 import { pointerOf } from "./pointer.ts";
 import { effectOn } from "./writers.ts";
 

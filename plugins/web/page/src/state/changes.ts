@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The changes that a patch makes to the state before it, as a list.
 import { isObject, type Json, type JsonObject } from "../session/record.ts";
-import type { StatePatch } from "./merge.ts";
+import type { StatePatch } from "../session/merge.ts";
 import { valueAt } from "./pointer.ts";
 
 export interface Change {

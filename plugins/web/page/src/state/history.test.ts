@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../session/record.ts";
 import { StateHistory } from "./history.ts";
-import { merge } from "./merge.ts";
+import { merge } from "../session/merge.ts";
 
 const patch = fc.dictionary(
   fc.constantFrom("a", "b", "c"),

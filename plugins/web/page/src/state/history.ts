@@ -2,7 +2,7 @@
 // The state after any number of patches. Some states are kept as snapshots; others are merged again from the nearest
 // earlier snapshot. Snapshots share unchanged parts, and are thinned out when they would use too much memory.
 import type { JsonObject } from "../session/record.ts";
-import { Merger, type StatePatch } from "./merge.ts";
+import { Merger, type StatePatch } from "../session/merge.ts";
 
 const closest = 128;
 // The limit of copied members in all snapshots after the first, about 40 bytes each.

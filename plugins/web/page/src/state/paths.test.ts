@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../session/record.ts";
 import { cut, preview, print } from "./inspect.ts";
 import { Marks } from "./marks.ts";
-import { merge } from "./merge.ts";
+import { merge } from "../session/merge.ts";
 import { pointerOf, segmentsOf, valueAt } from "./pointer.ts";
 import { mostHits, PathSearch } from "./search.ts";
 import { effectOn, writingsOf } from "./writers.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../session/record.ts";
-import { merge } from "./merge.ts";
+import { merge } from "../session/merge.ts";
 import { Tree } from "./tree.ts";
 
 function rowsOf(tree: Tree): string[] {

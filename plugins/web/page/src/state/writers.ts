@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the patches that wrote a path, by examining patches from the newest; no index is needed.
 import { isObject, type Json } from "../session/record.ts";
-import type { StatePatch } from "./merge.ts";
+import type { StatePatch } from "../session/merge.ts";
 import { valueAt } from "./pointer.ts";
 
 // The effect of a patch on a path: sets it, removes it, changes something inside it, or replaces one of its ancestors.

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isObject, type Json, type JsonObject } from "../session/record.ts";
-import { Merger, merge } from "./merge.ts";
+import { isObject, type Json, type JsonObject } from "./record.ts";
+import { Merger, difference, merge } from "./merge.ts";
 
 // The algorithm of RFC 7396 §2, verbatim, on copies.
 function naive(target: Json | undefined, patch: Json): Json {
@@ -80,4 +80,14 @@ describe("merge", () => {
     expect(plain(merge({}, { a: { b: null, c: [null, { d: null }] } }))).toEqual({ a: { c: [null, { d: null }] } });
     expect(plain(merge({ a: [1] }, { a: { b: 1 } }))).toEqual({ a: { b: 1 } });
   });
+});
+
+test("the difference of two states is the patch between them, nulls included", () => {
+  fc.assert(
+    fc.property(json.object, json.object, (before, after) => {
+      const patch = difference(before, after);
+      expect(plain(new Merger().apply(before, patch))).toEqual(plain(after));
+      expect(difference(after, after).patch).toEqual({});
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges patches as the runtime does (RFC 7396): objects member by member, null removes, everything else replaces.
 // Arguments are never modified. The old and the new state share unchanged parts, so states can be compared by identity.
-import { isObject, type Json, type JsonObject } from "../session/record.ts";
+import { isObject, type Json, type JsonObject } from "./record.ts";
 
 export interface StatePatch {
   patch: JsonObject;
@@ -58,4 +58,26 @@ export class Merger {
 
 export function merge(target: JsonObject, patch: JsonObject): JsonObject {
   return new Merger().apply(target, { patch });
+}
+
+// Returns the patch that turns `before` into `after`.
+export function difference(before: JsonObject, after: JsonObject): StatePatch {
+  // Without a prototype, so that "__proto__" is an ordinary key.
+  const patch = Object.create(null) as JsonObject;
+  const nulls = Object.create(null) as JsonObject;
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch[key] = null;
+  for (const key of Object.keys(after)) {
+    const value = after[key]!;
+    const old = Object.hasOwn(before, key) ? before[key]! : undefined;
+    if (isObject(value)) {
+      const inner = difference(isObject(old) ? old : {}, value);
+      if (isObject(old) && Object.keys(inner.patch).length === 0) continue;
+      patch[key] = inner.patch;
+      if (inner.nulls !== undefined) nulls[key] = inner.nulls;
+    } else if (JSON.stringify(old) !== JSON.stringify(value)) {
+      patch[key] = value;
+      if (value === null) nulls[key] = null;
+    }
+  }
+  return { patch, nulls: Object.keys(nulls).length === 0 ? undefined : nulls };
 }
