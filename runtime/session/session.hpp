@@ -164,10 +164,11 @@ public:
     // beginning. Requires a journal. Throws as go_to().
     std::optional<journal::TurnId> destination_of(uint64_t turn);
     // Restores the end of a turn, or the beginning. Requires a journal and no job. Throws
-    // journal::StoreError or journal::TurnError; the session is then unchanged.
-    void go_to(std::optional<journal::TurnId> turn);
+    // journal::StoreError or journal::TurnError; the session is then unchanged. `plays_again`: the
+    // prompt after it follows.
+    void go_to(std::optional<journal::TurnId> turn, bool plays_again = false);
     // Appends the body of a record SessionMoved to where the session is.
-    void append_current(std::string& out) const;
+    void append_current(std::string& out, bool plays_again = false) const;
     // Goes to the turn before a prompt and plays the prompt again. With `tools` (toolIds of its
     // last plan) the narrator is not asked: these tools and their dependents run, and the results
     // of the other tools come from the journal. Same conditions and errors as go_to().

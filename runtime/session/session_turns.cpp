@@ -121,7 +121,7 @@ std::optional<journal::TurnId> Session::destination_of(uint64_t turn) {
     return static_cast<journal::TurnId>(turn);
 }
 
-void Session::go_to(std::optional<journal::TurnId> turn) {
+void Session::go_to(std::optional<journal::TurnId> turn, bool plays_again) {
     state::Store state(settings_.limits.history_patches);
     asset::Registry assets(with_.engine.settings().root);
     const journal::Journal::Restored past =
@@ -131,16 +131,17 @@ void Session::go_to(std::optional<journal::TurnId> turn) {
     take_rest(past);
     presentation_.forget_choices();
     std::string body;
-    append_current(body);
+    append_current(body, plays_again);
     stream_.publish(event::Kind::SessionMoved, {}, body);
 }
 
-void Session::append_current(std::string& out) const {
+void Session::append_current(std::string& out, bool plays_again) const {
     const std::optional<journal::TurnId> turn =
         with_.journal ? with_.journal->current() : std::nullopt;
     json::ObjectWriter writer(out);
     writer.number("turn", turn.value_or(0)).raw("narrative", told_).raw("choices", offered_);
     if (!ending_.empty()) writer.string("ending", ending_);
+    if (plays_again) writer.boolean("playsAgain", true);
     writer.end();
 }
 
@@ -179,7 +180,7 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
 
 void Session::play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                          TurnHandler handler) {
-    go_to(row.parent);
+    go_to(row.parent, true);
     Job job;
     job.is_prompt = true;
     job.text = row.prompt;
@@ -245,7 +246,7 @@ bool Session::carry_out_move() {
         return false;
     };
     try {
-        go_to(current_.move->turn);
+        go_to(current_.move->turn, current_.is_prompt);
     } catch (const journal::StoreError& error) {
         return fail(error.code(), error.what());
     } catch (const journal::TurnError& error) {

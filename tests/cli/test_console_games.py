@@ -132,7 +132,9 @@ def test_what_tools_told_and_the_ending_are_shown_again(play, command):
     story = command.story({"look": [{"plan": {"tools": [{"toolId": "a", "toolPath": "tools/a"}]},
                                      "ending": "Too late"}]}, {"a": "#!/bin/sh\n" + tool})
     game = play(story=story)
-    game("look", "— Too late —")
+    assert "/load 0 starts over" in game("look", "— Too late —")
+    assert "starts over" not in game("/load 0", "beginning")
+    game("/load 1", "turn 1")
     game.end()
     game = play(story=story)
     shown = [game.begun, game("/load 1", "turn 1"), command("session", "show", "--session", "story").out]

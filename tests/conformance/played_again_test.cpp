@@ -179,6 +179,7 @@ TEST_F(PlayedAgain, RerunStartsFromTheParentState) {
     again(2, R"(["c"])");
     EXPECT_EQ(state(), Json(R"({"a":1,"b":1,"c":2,"d":1,"paints":1})"));
     EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).body["turn"].integer(), 1);
+    EXPECT_TRUE(stage->recorder.one(Kind::SessionMoved).body["playsAgain"].boolean());
 }
 
 TEST_F(PlayedAgain, FailureDuringARerunAsksTheNarrator) {

@@ -78,6 +78,7 @@ public:
         EXPECT_EQ(NAR_OK, Library::enter(&description, &plugin_, &failure));
         status = plugin_->init(host_.raw(), &instance_, &failure);
         host_.is_active = status == NAR_OK;
+        has_begun_ = host_.is_active;
     }
     ~Loaded() { end(); }
     Loaded(const Loaded&) = delete;
@@ -86,7 +87,7 @@ public:
     // Ends the instance as a session does: remaining timers, polls and posts are dropped before
     // deinit.
     void end() {
-        if (!host_.is_active) return;
+        if (!std::exchange(has_begun_, false)) return;
         host_.drop_posted();
         host_.timers.clear();
         host_.polls.clear();
@@ -111,6 +112,7 @@ private:
     FakeHost& host_;
     const nar_plugin* plugin_ = nullptr;
     void* instance_ = nullptr;
+    bool has_begun_ = false;
 };
 
 // Saves something when it ends, which is too late.

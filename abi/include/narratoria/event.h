@@ -44,10 +44,12 @@ enum {
                                      would loop forever: after 1,000 of them in a row the stream
                                      drops the rest, with a warning RECORDS_DROPPED each time; a
                                      turn may have several. The log names the plugin.            */
-    NAR_KIND_SESSION_MOVED = 18,  /* {turn, narrative, choices[, ending]}: the session moved to the
-                                     end of a turn (nar_session_go_to); 0: to its beginning. It now
-                                     has the state, history and assets from that point. `narrative`
-                                     and `ending` are as in nar_store_read_turns.                */
+    NAR_KIND_SESSION_MOVED = 18,  /* {turn, narrative, choices[, ending][, playsAgain]}: the session
+                                     moved to the end of a turn (nar_session_go_to); 0: to its
+                                     beginning. It now has the state, history and assets from that
+                                     point. `narrative` and `ending` are as in nar_store_read_turns.
+                                     "playsAgain": true: it moved to play the prompt after it again
+                                     (nar_session_again, nar_session_resume), which follows.     */
     NAR_KIND_STORY_RELOADED = 19, /* {title[, opening], faults}: a file of the story has changed
                                      (watches_story of nar_session_options). If `faults` is empty,
                                      the next turn uses the changed story. Otherwise they are as in

@@ -36,7 +36,6 @@ using story::Game;
 
 struct PlayOptions : story::GameOptions {
     std::vector<std::string> prompts;
-    bool is_new = false;
     bool no_store = false;
 };
 
@@ -137,6 +136,9 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
             else if (game.turn(*prompt) == Outcome::Fallback && std::exchange(explains, false)) {
                 game.remark("The narrator gave no usable answer; --verbose shows why");
             }
+            if (asks && !is_command && game.is_saved() && game.has_ended()) {
+                game.remark("/undo takes this back; /load 0 starts over");
+            }
         } catch (const Error& error) {
             const bool is_of_prompt =
                 error.status() == NAR_INVALID_ARGUMENT || error.status() == NAR_INVALID_DOCUMENT;
@@ -161,84 +163,6 @@ void require_no_story(const std::string& prompt) {
                     printable(prompt)));
 }
 
-// A story is known by its path, so the game of a story that was moved is not continued.
-void name_moved_game(const PlayOptions& options) {
-    const auto moved = story::moved_game(options.store, options.story);
-    if (!moved) return;
-    complain(fmt::format(
-        "this is a new game; if the story was in {} before, continue its game {} with --session",
-        display_path(moved->story), printable(json::quoted(moved->session))));
-}
-
-// Opens the game in its store. If the player named no store or no session, the command chooses it.
-// Returns false, with the reason in `why`, if there is no folder for the store. `is_created`: the
-// store did not have the game before. Throws Error if the store cannot be used.
-bool open_saved(std::optional<Game>& game, PlayOptions options, bool& is_created,
-                std::string& why) {
-    if (options.store.empty()) {
-        const std::optional<std::string> file = story::games_file(why);
-        if (!file) return false;
-        options.store = *file;
-    }
-    if (const std::string path = story::without_links(options.story); json::ill_formed_utf8(path)) {
-        why = fmt::format(
-            "the path of the story's folder, {}, is not UTF-8, so the game could not be continued; "
-            "rename the folder",
-            printable(path));
-        return false;
-    }
-    if (options.session.empty()) {
-        options.session_was_chosen = true;
-        if (!options.is_new) {
-            options.session = story::last_game(options.store, options.story, options.project)
-                                  .value_or(std::string());
-        }
-        if (!options.session.empty()) {
-            try {
-                game.emplace(options);
-                return true;
-            } catch (const Error& error) {
-                if (error.code() != "STORE_LOCKED") throw;
-                options.played_elsewhere = options.session;
-            }
-        }
-        options.must_be_new = true;
-        for (;;) {
-            options.session = story::new_game(options.store, options.story);
-            try {
-                game.emplace(options);
-                is_created = true;
-                if (!options.is_new) name_moved_game(options);
-                return true;
-            } catch (const Error& error) {
-                // A different process has created a game with this name in the meantime.
-                if (error.code() != "SESSION_EXISTS") throw;
-            }
-        }
-    }
-    const std::string other = story::other_story(options.store, options.session, options.story);
-    const bool exists = story::has_game(options.store, options.session);
-    game.emplace(options);
-    is_created = !exists;
-    if (!other.empty()) {
-        complain(fmt::format("the game {} was last played with a different story, {}",
-                             printable(options.session), display_path(other)));
-    }
-    return true;
-}
-
-void open_saved_if_possible(std::optional<Game>& game, const PlayOptions& options,
-                            bool& is_created) {
-    std::string why;
-    try {
-        open_saved(game, options, is_created, why);
-    } catch (const Error& error) {
-        if (!error.code().starts_with("STORE_")) throw;
-        why = printable(error.message());
-    }
-    if (!game) complain(fmt::format("this game is not being saved: {}", why));
-}
-
 int play(PlayOptions options) {
     if (options.story.empty() && !options.prompts.empty()) {
         require_no_story(options.prompts.front());
@@ -253,26 +177,26 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
-    const bool is_saved = !options.store.empty() || !options.session.empty();
-    if (options.no_store && (is_saved || options.is_new)) {
-        throw Refused(fmt::format("--no-store contradicts {}; give one of them",
-                                  options.is_new                      ? "--new"
-                                  : is_saved && options.store.empty() ? "--session"
-                                                                      : "--store"));
-    }
-    story::require_game_name(options.session, options.is_new);
+    const bool is_named = story::is_named(options.saved, options.no_store);
     require_standard_output("the story");
     options.watches_story = options.prompts.empty();
     std::optional<Game> game;
-    bool is_created = false;
-    if (is_saved) {
+    std::optional<story::SavedGame> saved;
+    const auto open = [&](const story::SavedGame& chosen) {
+        options.saved = chosen;
+        game.emplace(options);
+    };
+    if (is_named) {
         std::string why;
-        if (!open_saved(game, options, is_created, why)) throw Refused(why);
+        saved = story::open_saved_game(options.saved, options.story, options.project, open, why);
+        if (!saved) throw Refused(why);
     } else {
         // A script gives the same result each time.
         const bool is_played = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
-        if (is_played && !options.no_store) open_saved_if_possible(game, options, is_created);
-        if (!game) game.emplace(options);
+        if (is_played && !options.no_store) {
+            saved = story::save_if_possible(options.saved, options.story, options.project, open);
+        }
+        if (!saved) open({});
     }
     if (game->write_error() != 0) return report_write_error(game->write_error());
     const int status =
@@ -281,10 +205,9 @@ int play(PlayOptions options) {
                          options.is_verbose)
             : play_given_prompts(*game, options.prompts, options.is_verbose);
     const int reported = report_lost_turns(*game, status);
-    const std::string store = game->store();
     const std::string session = game->session();
     game.reset();
-    if (is_created) story::remove_unplayed_game(store, session);
+    if (saved && saved->is_created) story::remove_unplayed_game(saved->store, session);
     return reported;
 }
 
@@ -295,8 +218,8 @@ namespace {
 // The story of a stored session.
 PlayOptions options_of(const StoredPrompt& prompt) {
     PlayOptions options;
-    options.store = prompt.store;
-    options.session = prompt.session;
+    options.saved.store = prompt.store;
+    options.saved.session = prompt.session;
     const json::Document sessions = [&] {
         try {
             return json::read(Store(prompt.store).sessions());
@@ -380,20 +303,7 @@ void add_play(Command application) {
                 "Load an additional plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
-    command
-        .option("--store", options->store,
-                "Save the game in this file, and continue a saved game (default, on a terminal: "
-                "narratoria/games.db in the user's data folder)")
-        .type_name("FILE")
-        .not_empty();
-    command
-        .option("--session", options->session,
-                "The game's name in the store (default: the most recent game of the story)")
-        .type_name("NAME")
-        .not_empty();
-    command.flag("--new", options->is_new, "Start a new game instead of continuing the last one");
-    command.flag("--no-store", options->no_store,
-                 "Do not save the game and the history of the prompt");
+    story::add_saving(command, options->saved, options->no_store);
     command.flag("--verbose", options->is_verbose,
                  "Also show what helps an author: tools with their times and errors, warnings, and "
                  "the files of pictures");

@@ -40,9 +40,8 @@ struct ServeOptions {
     std::string story;
     std::string narrator;
     std::vector<std::string> plugins;
-    std::string store;  // empty: the game is not saved
-    std::string session;
-    bool is_new = false;
+    story::SavedGame saved;
+    bool no_store = false;
     std::string address;
     std::optional<std::uint16_t> port;
     bool opens = false;
@@ -67,16 +66,17 @@ public:
         plugins.insert(plugins.end(), options.plugins.begin(), options.plugins.end());
         const std::string settings = settings_of(options);
         try {
-            session_.emplace(*engine_, SessionOptions{.id = options.session,
+            session_.emplace(*engine_, SessionOptions{.id = options.saved.session,
                                                       .story = options.story,
                                                       .plugins = plugins,
                                                       .narrator_id = options.narrator,
                                                       .plugin_settings = settings,
-                                                      .store = options.store,
+                                                      .store = options.saved.store,
+                                                      .must_be_new = options.saved.must_be_new,
                                                       .watches_story = true});
             continue_game(options);
         } catch (const Error& error) {
-            if (error.code().starts_with("STORE_")) throw Refused(printable(error.message()));
+            if (error.code().starts_with("STORE_") || error.code() == "SESSION_EXISTS") throw;
             refuse_document(error, display_path(options.story), "story",
                             "the story was not served");
         }
@@ -124,12 +124,17 @@ public:
 private:
     // The page shows the turn from which a saved game continues when the game goes there.
     void continue_game(const ServeOptions& options) {
-        if (options.store.empty()) return;
+        if (options.saved.store.empty()) return;
         const std::uint64_t turn = json::count(json::read(session_->current()), "turn");
         if (turn > 0) session_->go_to(turn);
         saved_ = fmt::format("{}, {}, saved in {}", printable(session_->id()),
                              turn > 0 ? fmt::format("turn {}", turn) : std::string("a new game"),
-                             story::display_path_below_home(options.store));
+                             story::display_path_below_home(options.saved.store));
+        if (!options.saved.played_elsewhere.empty()) {
+            saved_ = fmt::format("{} is being played elsewhere; {}",
+                                 printable(options.saved.played_elsewhere), saved_);
+        }
+        if (options.saved.was_chosen && turn > 0) saved_ += "; --new starts over";
     }
 
     // The options override the story's own settings.
@@ -209,37 +214,35 @@ private:
     std::optional<Session> session_;
 };
 
-// Chooses the store and the session that the player did not name.
-void choose_game(ServeOptions& options) {
-    story::require_game_name(options.session, options.is_new);
-    if (options.store.empty() && options.session.empty()) {
-        if (!options.is_new) return;
-        throw Refused("--new: works only with --store, which continues the last game otherwise");
-    }
-    if (options.store.empty()) {
-        std::string why;
-        const std::optional<std::string> file = story::games_file(why);
-        if (!file) throw Refused(why);
-        options.store = *file;
-    }
-    if (!options.session.empty()) return;
-    const auto last =
-        options.is_new ? std::nullopt : story::last_game(options.store, options.story, {});
-    options.session = last ? *last : story::new_game(options.store, options.story);
-}
-
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
-    choose_game(options);
-    const bool is_created =
-        !options.store.empty() && !story::has_game(options.store, options.session);
+    const bool is_named = story::is_named(options.saved, options.no_store);
     require_standard_output("the page's address");
-    int status = 0;
-    {
-        StoryServer served(options);
-        status = served.drive();
+    std::optional<StoryServer> served;
+    const auto open = [&](const story::SavedGame& chosen) {
+        options.saved = chosen;
+        served.emplace(options);
+    };
+    std::optional<story::SavedGame> saved;
+    if (is_named) {
+        std::string why;
+        try {
+            saved = story::open_saved_game(options.saved, options.story, {}, open, why);
+        } catch (const Error& error) {
+            throw Refused(printable(error.message()));
+        }
+        if (!saved) throw Refused(why);
+    } else {
+        // A program that reads the address gets a new game each time.
+        const bool is_played = isatty(STDOUT_FILENO) != 0 && !options.as_json;
+        if (is_played && !options.no_store) {
+            saved = story::save_if_possible(options.saved, options.story, {}, open);
+        }
+        if (!saved) open({});
     }
-    if (is_created) story::remove_unplayed_game(options.store, options.session);
+    const int status = served->drive();
+    served.reset();
+    if (saved && saved->is_created) story::remove_unplayed_game(saved->store, saved->session);
     return status;
 }
 
@@ -253,20 +256,7 @@ void add_serve(Command application) {
                 "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER")
         .not_empty();
-    command
-        .option("--store", options->store,
-                "Save the game in this file, and continue the story's last game there (default: "
-                "the game is not saved)")
-        .type_name("FILE")
-        .not_empty();
-    command
-        .option("--session", options->session,
-                "Save the game under this name, or continue it; without --store, in the store of "
-                "narratoria play")
-        .type_name("NAME")
-        .not_empty();
-    command.flag("--new", options->is_new,
-                 "With --store: start a new game instead of continuing the last one");
+    story::add_saving(command, options->saved, options->no_store);
     command
         .option("--address", options->address,
                 "The address of the page, 127.x.y.z (default: a random one, where the system has "

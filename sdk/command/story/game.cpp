@@ -29,7 +29,7 @@ constexpr std::string_view kConsole = "narratoria.console";
 }  // namespace
 
 Game::Game(const GameOptions& options)
-    : store_(options.store),
+    : store_(options.saved.store),
       style_(Style::for_descriptor(STDOUT_FILENO)),
       is_live_(is_capable_terminal(STDOUT_FILENO)),
       log_level_(options.log.level(options.is_verbose ? NAR_LOG_WARN : NAR_LOG_ERROR)),
@@ -47,14 +47,14 @@ Game::Game(const GameOptions& options)
     const std::string settings = fmt::format(R"({{"{}":{{"verbose":{}}}}})", kConsole,
                                              options.is_verbose ? "true" : "false");
     try {
-        session_.emplace(*engine_, SessionOptions{.id = options.session,
+        session_.emplace(*engine_, SessionOptions{.id = options.saved.session,
                                                   .story = options.story,
                                                   .plugins = plugins,
                                                   .narrator_id = options.narrator,
                                                   .plugin_settings = settings,
                                                   .project = options.project,
-                                                  .store = options.store,
-                                                  .must_be_new = options.must_be_new,
+                                                  .store = options.saved.store,
+                                                  .must_be_new = options.saved.must_be_new,
                                                   .watches_story = options.watches_story});
     } catch (const Error& error) {
         if (error.code().starts_with("STORE_") || error.code() == "SESSION_EXISTS") throw;
@@ -216,22 +216,26 @@ void Game::load_opening() {
     choices_ = json::texts(json::member(opening, "choices"));
 }
 
+bool Game::has_ended() const {
+    return !json::text(json::read(session_->current()), "ending").empty();
+}
+
 void Game::write_current_narrative() { write_narrative(narrative_, ending_); }
 
 // Says where the game is saved, unless the player named a new game.
 void Game::describe_session(const GameOptions& options) {
     const TurnTree turns = this->turns();
     const json::Value* const interrupted = turns.interrupted();
-    if (turn_ == 0 && !options.session_was_chosen && interrupted == nullptr) return;
-    if (!options.played_elsewhere.empty()) {
-        notice_ = fmt::format("{} is being played elsewhere; ", options.played_elsewhere);
+    if (turn_ == 0 && !options.saved.was_chosen && interrupted == nullptr) return;
+    if (!options.saved.played_elsewhere.empty()) {
+        notice_ = fmt::format("{} is being played elsewhere; ", options.saved.played_elsewhere);
     }
     notice_ += fmt::format("{}, {}, saved in {}", session_->id(),
                            turn_ != 0      ? fmt::format("turn {}", turn_)
                            : turns.empty() ? std::string("a new game")
                                            : std::string("the beginning"),
-                           display_path_below_home(options.store));
-    if (options.session_was_chosen) {
+                           display_path_below_home(options.saved.store));
+    if (options.saved.was_chosen) {
         notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
     }
     if (interrupted != nullptr) {

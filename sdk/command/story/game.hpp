@@ -17,6 +17,7 @@
 #include "narratoria/store.hpp"
 #include "output.hpp"
 #include "story/player_input.hpp"
+#include "story/saved_games.hpp"
 #include "story/turn_tree.hpp"
 #include "style.hpp"
 
@@ -27,13 +28,9 @@ struct GameOptions {
     std::string project;
     std::string narrator;
     std::vector<std::string> plugins;
-    std::string store;  // empty: the game is not saved
-    std::string session;
-    bool must_be_new = false;         // the store must not have the session yet
-    bool session_was_chosen = false;  // the command chose the session, not the player
-    std::string played_elsewhere;  // the session that the command chose first, but that is locked
-    bool watches_story = false;    // changes of the story's files take effect between two turns
-    bool is_verbose = false;       // also shows what helps an author
+    SavedGame saved;
+    bool watches_story = false;  // changes of the story's files take effect between two turns
+    bool is_verbose = false;     // also shows what helps an author
     LogOption log;
     GroupOptions groups;
 };
@@ -51,7 +48,8 @@ public:
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
     bool is_saved() const noexcept { return !store_.path().empty(); }
-    const std::string& store() const noexcept { return store_.path(); }
+    // True if the current turn has reached an ending of the story.
+    bool has_ended() const;
     std::string session() const { return std::string(session_->id()); }
     // Tries once more to store the turns of a saved game that could not be stored. Returns how many
     // are not stored.

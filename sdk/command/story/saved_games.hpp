@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Chooses the store and the session of a game if the player named neither, and the name of the file
-// with the player's input.
+// Where games are saved: chooses the store and the session of a game, and the name of the file with
+// the player's input.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,38 @@
 #include "json.hpp"
 
 namespace narratoria::command::story {
+
+// Where a game is saved. The player may leave the choice of both to the command.
+struct SavedGame {
+    std::string store;    // empty: the game is not saved
+    std::string session;  // empty: the most recent game of the story, or a new one
+    bool is_new = false;  // the player wants a new game
+    // Set by open_saved_game().
+    bool must_be_new = false;      // the store must not have the session yet
+    bool was_chosen = false;       // the command chose the session, not the player
+    bool is_created = false;       // the store did not have the session before
+    std::string played_elsewhere;  // the session that the command chose first, but that is locked
+};
+
+// The options --store, --session, --new and --no-store.
+void add_saving(Command command, SavedGame& saved, bool& no_store);
+
+// True if the player named a store or a session. Throws Refused if these options contradict each
+// other, or if the session's name is not one.
+bool is_named(const SavedGame& saved, bool no_store);
+
+// Chooses what the player did not name, and calls `open`, which opens the session or throws Error;
+// again if a different process plays the chosen one. Returns the opened game, or nothing with the
+// reason in `why` if there is no folder for the store. Throws Error if the store cannot be used.
+std::optional<SavedGame> open_saved_game(SavedGame saved, const std::string& story,
+                                         const std::string& project,
+                                         const std::function<void(const SavedGame&)>& open,
+                                         std::string& why);
+
+// As open_saved_game(), but tells the player if the game cannot be saved, and returns nothing.
+std::optional<SavedGame> save_if_possible(const SavedGame& saved, const std::string& story,
+                                          const std::string& project,
+                                          const std::function<void(const SavedGame&)>& open);
 
 // $XDG_DATA_HOME/narratoria/games.db; the default of the variable is ~/.local/share. Creates the
 // folder. Nothing, with the reason in `why`, if that fails.
@@ -30,39 +63,11 @@ std::string last_played(const std::string& store, const json::Value& session);
 // The path for messages: a path below the home folder begins with "~".
 std::string display_path_below_home(const std::string& path);
 
-// The most recently played session with this story and project. Nothing if there is none.
-// `project`: its folder, or empty. Throws Error if the store cannot be read.
-std::optional<std::string> last_game(const std::string& store, const std::string& story,
-                                     const std::string& project);
-
-// The most recent session whose story's folder does not exist any more and may be that of `story`
-// now: it has the same name, or the same parent.
-struct MovedGame {
-    std::string session;
-    std::string story;
-};
-std::optional<MovedGame> moved_game(const std::string& store, const std::string& story);
-
-// The folder of the story that a session was played with, if it is a different one; otherwise
-// empty. Throws Error if the store cannot be read.
-std::string other_story(const std::string& store, const std::string& session,
-                        const std::string& story);
-
 // The name for the HistoryFile of a story: each story has its own.
 std::string history_name(const std::string& story);
-
-// Throws Refused if the value of --session is not a name, or if --new is given, too.
-void require_game_name(const std::string& session, bool is_new);
-
-// True if the store has the session. Throws Error if the store cannot be read.
-bool has_game(const std::string& store, const std::string& session);
 
 // Removes a game that has ended without a turn, so that it does not count as the story's last one.
 // Does nothing if the store cannot be used, or if the game is being played.
 void remove_unplayed_game(const std::string& store, const std::string& session);
-
-// A name for a new session: the name of the story's folder, with a number if the store already has
-// it. Throws Error if the store cannot be read.
-std::string new_game(const std::string& store, const std::string& story);
 
 }  // namespace narratoria::command::story

@@ -97,12 +97,26 @@ def test_says_where_the_game_is_saved(tmp_path):
 
 def test_game_that_is_being_played_is_refused(serve, tmp_path, command):
     serve(**saved(tmp_path))
-    command("serve", "--story", TORCH, *saved(tmp_path)["arguments"]).exits(2, "is already being played")
+    arguments = saved(tmp_path)["arguments"]
+    command("serve", "--story", TORCH, *arguments, "--session", "torch").exits(2, "is already being played")
+    assert first_lines(["--story", TORCH, *arguments], 2)[1].startswith(
+        "torch is being played elsewhere; torch-2, a new game, saved in ")
 
 
-@pytest.mark.parametrize("options", [("--new",), ("--new", "--session", "evening")])
-def test_options_of_a_saved_game_that_contradict_are_refused(command, options):
-    command("serve", "--story", TORCH, *options).exits(2, "--new")
+def test_on_a_terminal_the_game_is_saved_with_those_of_the_console(command, tmp_path):
+    env = environment(XDG_DATA_HOME=str(tmp_path))
+    (tmp_path / "narratoria").mkdir()
+    command("play", "--story", TORCH, "--store", tmp_path / "narratoria/games.db", "I wait", env=env)
+    for options, line in [([], "torch, turn 1, saved in "), (["--new"], "torch-2, a new game, saved in ")]:
+        terminal = command.on_terminal("serve", "--story", TORCH, *options, env=env, columns=400)
+        terminal.read_until(re.escape(line))
+        terminal.end()
+    terminal = command.on_terminal("serve", "--story", TORCH, "--no-store", env=env)
+    assert "saved in" not in terminal.read_until("Ctrl-C ends it.")
+
+
+def test_options_of_a_saved_game_that_contradict_are_refused(command):
+    command("serve", "--story", TORCH, "--new", "--session", "evening").exits(2, "--new contradicts --session")
 
 
 def test_default_story_is_in_the_working_folder(command):

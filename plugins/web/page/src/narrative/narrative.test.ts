@@ -155,6 +155,8 @@ describe("the story", () => {
     await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
     expect(moves()).toEqual([]);
     expect(all(".undone").length).toBe(2);
+    await take(["session_moved", { turn: 0, narrative: "Told.", choices: ["a"], ending: "Out", playsAgain: true }]);
+    expect([texts(".moved").at(-1), all(".telling, narratoria-choices, .ending").length]).toEqual(["Played again:", 1]);
   });
 
   it("has the language of the story on the story's texts only", async () => {

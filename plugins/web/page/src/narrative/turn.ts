@@ -276,7 +276,7 @@ export class TurnView extends LitElement {
     const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
     return html`<article class=${turn.isUndone === true ? "undone" : ""} aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
-      ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn.movedTo)}</p>`}
+      ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn)}</p>`}
       ${left > 0
         ? html`<mdui-button variant="text" @click=${() => (this.shown += kEntries)}
             >${counted(left, "earlier part")}</mdui-button

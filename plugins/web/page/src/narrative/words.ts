@@ -128,8 +128,10 @@ export function refusalWords(asset: Asset): string {
   return `${kinds[categoryOf(asset)]} could not be shown.`;
 }
 
-// "The story goes on from turn 3."
-export function movedWords(turn: number): string {
+// "The story goes on from turn 3."; undefined if the session did not move.
+export function movedWords({ movedTo: turn, playsAgain }: Turn): string | undefined {
+  if (turn === undefined) return undefined;
+  if (playsAgain === true) return "Played again:";
   return turn === 0 ? "The story goes on from its beginning." : `The story goes on from turn ${turn.toLocaleString("en")}.`;
 }
 

@@ -188,6 +188,8 @@ export interface Turn {
   isUndone?: boolean;
   // The turn of the store, 0 for the beginning, that the session went to. This turn repeats its end.
   movedTo?: number | undefined;
+  // The prompt after that turn follows, for another answer.
+  playsAgain?: boolean;
   // The story's ending that this turn of the store reached.
   ending?: string | undefined;
   started: number;

@@ -276,10 +276,14 @@ export class Session {
     const to = numberOf(record.event, "turn") ?? 0;
     const before = this.#undoAfter(to, record.seq);
     const turn = this.#newTurn(record, time);
-    Object.assign(turn, { id: to, movedTo: to, previous: before, ending: textOf(record.event, "ending") });
+    Object.assign(turn, { id: to, movedTo: to, previous: before });
     this.isSaved = true;
     this.#current = turn;
     if (record.state !== undefined) this.#replaceState(record.state, time);
+    turn.playsAgain = flagOf(record.event, "playsAgain") === true;
+    // The player has read what comes before the prompt.
+    if (turn.playsAgain) return endTurn(turn, "completed", record.seq, time);
+    turn.ending = textOf(record.event, "ending");
     // The opening may be far above.
     const text = to === 0 ? this.opening.text : (textOf(record.event, "narrative") ?? "");
     if (text !== "") addNarrative(turn, record.seq, text);

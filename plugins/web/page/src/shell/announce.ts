@@ -24,7 +24,8 @@ export function announcements(session: Session, after: number, stopped: (turn: T
     const here: Announcement[] = [];
     const story = (text: string): void => void here.push({ text, isStory: true });
     const page = (text: string): void => void here.push({ text, isStory: false });
-    if (turn.movedTo !== undefined && (turn.endSeq ?? 0) > after) page(movedWords(turn.movedTo));
+    const moved = movedWords(turn);
+    if (moved !== undefined && (turn.endSeq ?? 0) > after) page(moved);
     for (const entry of turn.entries) {
       if (entry.what === "narrative") {
         for (const one of entry.narrative.spoken) {

@@ -517,7 +517,8 @@ function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean
 }
 
 function titleOf(turn: Turn): string {
-  if (turn.movedTo !== undefined) return movedWords(turn.movedTo);
+  const moved = movedWords(turn);
+  if (moved !== undefined) return moved;
   return turn.prompt === undefined ? "A plan of the host" : shortened(turn.prompt.text, 300);
 }
 
