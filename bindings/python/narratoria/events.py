@@ -585,7 +585,7 @@ class SessionMoved(RuntimeEvent):
         narrative: what the player read in the turn.
         choices: the choices offered to the player.
         ending: the name of the story's ending that the turn reached, or None.
-        plays_again: True if it moved to play the prompt after it again, which follows.
+        plays_again: True if it moved to play the prompt after it again, which follows; or None.
 
     >>> SessionMoved(3, "It is dark.", ["Look"]).turn
     3
@@ -595,7 +595,7 @@ class SessionMoved(RuntimeEvent):
     narrative: str
     choices: list[str]
     ending: str | None = None
-    plays_again: bool = False
+    plays_again: bool | None = None
 
     record_kind = "session_moved"
 
