@@ -94,6 +94,16 @@ std::optional<rapidjson::Document> read_object(const Request& request) {
     return parsed;
 }
 
+// A member of the body of a record or of a request; nothing without one.
+std::optional<std::uint64_t> number_of(std::string_view body, const char* name) {
+    rapidjson::Document parsed;
+    parsed.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
+    if (parsed.HasParseError() || !parsed.IsObject()) return std::nullopt;
+    const auto member = parsed.FindMember(name);
+    if (member == parsed.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
+    return member->value.GetUint64();
+}
+
 std::optional<std::string_view> text_in(const rapidjson::Document& object, const char* name) {
     const auto member = object.FindMember(name);
     if (member == object.MemberEnd() || !member->value.IsString()) return std::nullopt;
@@ -163,16 +173,17 @@ public:
     ~Web() { streams_.end(); }
 
     void event(const plugin::Event& event) override {
+        const auto kind = event.raw().kind;
+        const bool is_move = kind == NAR_KIND_SESSION_MOVED;
+        // The page computes the state from the records, which lack the one of an earlier turn.
+        const bool needs_state = is_move && first_state_ != nullptr;
         if (log_.last() == 0) {
             session_ = event.session_id();
             // The host patched the state before the loop first ran; the state contains that patch.
             if (!first_state_) first_state_ = read_state();
         }
-        // The page computes the state from the records, which lack the one of an earlier turn. The
-        // first message has it if this is the first record.
-        const bool is_move = event.raw().kind == NAR_KIND_SESSION_MOVED;
         if (is_move) assets_.on_move();
-        const bool needs_state = is_move && log_.last() != 0;
+        if (is_move || kind == NAR_KIND_TURN_ENDED) turn_ = number_of(event.body(), "turn");
         const std::shared_ptr<const std::string> state = needs_state ? read_state() : nullptr;
         log_.append(event.seq(), [&](std::string& out) {
             event.append_json(out);
@@ -284,8 +295,9 @@ private:
         if (path == "/api/cancel") {
             return request.method() == "POST" ? cancel() : not_allowed("POST");
         }
-        if (path == "/api/undo" || path == "/api/again" || path == "/api/restart") {
-            return request.method() == "POST" ? move(path.substr(5)) : not_allowed("POST");
+        if (path == "/api/undo" || path == "/api/again" || path == "/api/restart" ||
+            path == "/api/go") {
+            return request.method() == "POST" ? move(request, path.substr(5)) : not_allowed("POST");
         }
         if (path == "/api/reading") {
             return request.method() == "POST" ? reading(request) : not_allowed("POST");
@@ -394,24 +406,38 @@ private:
         return Response::json(200, is_stored ? "{\"stored\":true}\n" : "{\"stored\":false}\n");
     }
 
-    // Undoes the last prompt, plays it again, or goes to the beginning of the story.
-    Response move(std::string_view what) {
+    // Undoes the last prompt, plays it again, or goes to the beginning of the story or to a turn, if
+    // the session is still at the turn that the player saw.
+    Response move(const Request& request, std::string_view what) {
+        if (!is_json(request)) return not_json("a move");
+        const auto seen = number_of(request.body(), "turn");
+        const auto to = number_of(request.body(), "to");
+        if (!seen || (what == "go" && !to)) {
+            return Response::problem(
+                400, "BAD_TURN",
+                what == "go" ? "send the number of the last turn, and of the turn to go "
+                               "to: {\"turn\": 3, \"to\": 2}"
+                             : "send the number of the last turn: {\"turn\": 3}");
+        }
+        if (turn_ && *turn_ != *seen) {
+            return Response::problem(409, "OTHER_TURN", "the game is at a different turn now");
+        }
+        // Keeps the files of the turns that are undone.
         assets_.read();
-        const nar_status status =
-            what == "again" ? host_.again()
-                            : host_.go_to(what == "undo" ? NAR_TURN_PREVIOUS : NAR_TURN_BEGINNING);
+        const bool is_to_beginning = what == "restart" || to == 0;
+        const nar_status status = what == "again"   ? host_.again()
+                                  : what == "undo"  ? host_.go_to(NAR_TURN_PREVIOUS)
+                                  : is_to_beginning ? host_.go_to(NAR_TURN_BEGINNING)
+                                                    : host_.go_to(*to);
         switch (status) {
             case NAR_OK: return Response::json(202, "{}\n");
             case NAR_BUSY:
                 return Response::problem(409, "BUSY", "a turn is running; wait for its end");
-            case NAR_NOT_FOUND:
-                return Response::problem(404, "NO_TURN", "there is no turn to go back to");
+            case NAR_NOT_FOUND: return Response::problem(404, "NO_TURN", "there is no such turn");
             case NAR_UNSUPPORTED:
                 return Response::problem(501, "UNSUPPORTED",
                                          "this game is not saved, so it cannot go back");
-            default:
-                return Response::problem(500, "INTERNAL",
-                                         "the saved game could not be read; see the log");
+            default: return Response::problem(500, "STORE", "The saved game cannot be read now.");
         }
     }
 
@@ -428,6 +454,8 @@ private:
     const plugin::Host host_;
     const std::string game_ = random_hex(kGameBytes);
     std::string session_;
+    // The stored turn at whose end the session is, as far as records say.
+    std::optional<std::uint64_t> turn_;
     std::shared_ptr<const std::string> first_state_;
     RecordLog log_;
     Assets assets_;

@@ -120,7 +120,8 @@ nar_status nar_store_read_state(nar_str store, nar_str session, uint64_t turn, n
     return read_session(store, session, json, error,
                         [&](journal::StoreFile& file, const journal::SessionRow& row,
                             std::string& text) -> nar_status {
-                            const std::optional<journal::TurnId> at = turn_of(turn, row.current);
+                            const std::optional<journal::TurnId> at =
+                                journal::turn_of(turn, row.current);
                             if (at) file.require_ended(row.id, *at);
                             journal::state_at(file, row.id, at).append_json(text);
                             return NAR_OK;
@@ -133,7 +134,7 @@ nar_status nar_store_go_to(nar_str store, nar_str session, uint64_t turn, nar_er
     }
     return change_session(store, session, error,
                           [&](journal::StoreFile& file, const journal::SessionRow& row) {
-                              const auto at = turn_of(turn, row.current);
+                              const auto at = journal::turn_of(turn, row.current);
                               if (at) file.require_ended(row.id, *at);
                               file.go_to(row.id, at);
                           });
@@ -171,7 +172,7 @@ nar_status nar_store_set_name(nar_str store, nar_str session, nar_str name, uint
         journal::StoreFile file(copy(store), journal::Connection::Access::ReadWrite);
         const auto row = file.session(view(session));
         if (!row) return refuse_session(file, store, session, error);
-        const auto at = turn_of(turn, row->current);
+        const auto at = journal::turn_of(turn, row->current);
         if (!at) return refuse_argument(error, "the beginning of a session cannot be named");
         file.require_ended(row->id, *at);
         file.set_name(row->id, view(name), *at);

@@ -3,18 +3,9 @@
 // Reports errors of a store and its turns.
 
 #include "api/barrier.hpp"
-#include "journal/status.hpp"
+#include "journal/store_values.hpp"
 
 namespace narratoria::api {
-
-// Converts a value of `turn` (store.h) to a turn; nothing means the beginning of the session.
-// `current`: the turn from which the session continues.
-inline std::optional<journal::TurnId> turn_of(uint64_t given,
-                                              std::optional<journal::TurnId> current) {
-    if (given == NAR_TURN_CURRENT) return current;
-    if (given == NAR_TURN_BEGINNING) return std::nullopt;
-    return static_cast<journal::TurnId>(given);
-}
 
 inline nar_status refuse_current_turn(nar_error* error) {
     return refuse_argument(error,

@@ -188,11 +188,6 @@ TurnId Journal::last_prompt() {
     return last_ended_prompt(file).id;
 }
 
-std::optional<TurnId> Journal::before_last_prompt() {
-    return last_ended_prompt(flushed_file()).parent;
-}
-
-// The last prompt on the path to the current turn.
 TurnRow Journal::last_ended_prompt(StoreFile& file) {
     for (std::optional<TurnId> at = current_; at;) {
         TurnRow turn = file.require_turn(row_, *at);

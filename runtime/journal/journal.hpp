@@ -120,9 +120,9 @@ public:
     TurnId last_prompt();
     TurnId last_interrupted();
 
-    // The turn before the last prompt on the path to the current turn; nothing: the beginning.
-    // Waits for the disk. Throws StoreError, or TurnError if there is no such prompt.
-    std::optional<TurnId> before_last_prompt();
+    // The last prompt on the path to the current turn. Waits for the disk. Throws StoreError, or
+    // TurnError if there is none.
+    TurnRow last_ended_prompt() { return last_ended_prompt(flushed_file()); }
 
     // Waits for the disk. Throws StoreError or TurnError.
     TurnRow turn(TurnId turn);

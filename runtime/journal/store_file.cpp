@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "journal/compression.hpp"
+#include "narratoria/store.h"
 
 namespace narratoria::journal {
 namespace {
@@ -525,7 +526,11 @@ std::optional<TurnRow> StoreFile::turn(int64_t session, TurnId id) {
 TurnRow StoreFile::require_turn(int64_t session, TurnId id) {
     std::optional<TurnRow> found = turn(session, id);
     if (found) return std::move(*found);
-    if (id < 0) throw TurnError("TURN_MISSING", "the beginning of the session is not a turn");
+    if (id < 0) {
+        const bool is_beginning = static_cast<uint64_t>(id) == NAR_TURN_BEGINNING;
+        throw TurnError("TURN_MISSING", is_beginning ? "the beginning of the session is not a turn"
+                                                     : "the value is not the number of a turn");
+    }
     const std::vector<TurnRow> all = turns(session);
     throw TurnError("TURN_MISSING",
                     "the session has no turn " + std::to_string(id) +

@@ -95,8 +95,7 @@ public:
     virtual nar_status submit_prompt(std::string_view text, std::string_view by,
                                      uint64_t& submission) = 0;
     // Submits a move to a stored turn, or the last prompt of a turn again (narratoria.turns/1).
-    // `turn` is a value of store.h, `by` the plugin's id. If the status is not NAR_OK, the log has
-    // the reason.
+    // `turn` is a value of store.h, `by` the plugin's id.
     virtual nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
     virtual nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
     virtual uint64_t running_submission() const = 0;

@@ -143,14 +143,19 @@ std::optional<uint64_t> Session::prompt(std::string text, TurnHandler handler,
                             (running_ && is_same(current_) ? 1 : 0);
     if (unfinished >= 2) return std::nullopt;
     note_prompter(by);
-    Job job;
-    job.is_prompt = true;
+    Job job = prompt_job(std::move(text));
     job.by = by;
-    job.text = std::move(text);
-    job.submitted_us = loop().wall_us();
     job.on_turn = std::move(handler);
     submit(std::move(job));
     return last_submission();
+}
+
+Session::Job Session::prompt_job(std::string text) {
+    Job job;
+    job.is_prompt = true;
+    job.text = std::move(text);
+    job.submitted_us = loop().wall_us();
+    return job;
 }
 
 void Session::note_prompter(std::string_view by) {
@@ -259,7 +264,14 @@ void Session::begin_job() {
     current_ = std::move(jobs_.front());
     jobs_.pop_front();
     // A cancelled move leaves no trace: nobody has seen its prompt yet.
-    if (current_.move && (is_cancelled(current_.number) || !carry_out_move())) return end_job();
+    if (current_.move && is_cancelled(current_.number)) return end_job();
+    try {
+        if (current_.move && !carry_out_move()) return end_job();
+    } catch (...) {
+        // Out of memory: the engine reports it and goes on.
+        end_job();
+        throw;
+    }
     if (current_.script) {
         presentation_.forget_choices();
         begin_turn(journal::TurnKind::Script);

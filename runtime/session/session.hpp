@@ -219,6 +219,7 @@ private:
     const std::string& narrator_name(const Story& story) const {
         return settings_.narrator_id.empty() ? story.narrator : settings_.narrator_id;
     }
+    Job prompt_job(std::string text);
     void submit(Job job);
     void note_prompter(std::string_view by);
     void begin_soon();
@@ -270,9 +271,9 @@ private:
                              uint64_t& submission) override;
     nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) override;
     nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) override;
-    // `prepare` fills the job, or throws as go_to().
+    // `prepare` returns the job, or throws as go_to().
     nar_status submit_move(std::string_view by, uint64_t& submission,
-                           const std::function<void(Job& job)>& prepare);
+                           const std::function<Job()>& prepare);
     bool carry_out_move();
     http::Client& http() override { return with_.engine.http(); }
     plugin::ProcessDefaults process_defaults() override {

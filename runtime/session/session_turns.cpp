@@ -4,8 +4,7 @@
 
 #include "base/json/writer.hpp"
 #include "journal/restore.hpp"
-#include "journal/status.hpp"
-#include "narratoria/store.h"
+#include "journal/store_values.hpp"
 #include "session/session.hpp"
 
 namespace narratoria::session {
@@ -116,9 +115,8 @@ void Session::take_rest(const journal::Journal::Restored& past) {
 }
 
 std::optional<journal::TurnId> Session::destination_of(uint64_t turn) {
-    if (turn == NAR_TURN_BEGINNING) return std::nullopt;
-    if (turn == NAR_TURN_PREVIOUS) return with_.journal->before_last_prompt();
-    return static_cast<journal::TurnId>(turn);
+    if (turn == NAR_TURN_PREVIOUS) return with_.journal->last_ended_prompt().parent;
+    return journal::turn_of(turn, {});
 }
 
 void Session::go_to(std::optional<journal::TurnId> turn, bool plays_again) {
@@ -181,58 +179,61 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
 void Session::play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
                          TurnHandler handler) {
     go_to(row.parent, true);
-    Job job;
-    job.is_prompt = true;
-    job.text = row.prompt;
-    job.submitted_us = loop().wall_us();
+    Job job = prompt_job(row.prompt);
     job.on_turn = std::move(handler);
     job.playback = std::move(playback);
     submit(std::move(job));
 }
 
 nar_status Session::submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) {
-    if (turn == NAR_TURN_CURRENT) return NAR_INVALID_ARGUMENT;
-    return submit_move(by, submission, [&](Job& job) {
+    return submit_move(by, submission, [&]() -> Job {
+        if (turn == NAR_TURN_CURRENT) {
+            throw journal::TurnError("TURN_CURRENT", "the session is already at its current turn");
+        }
+        Job job;
         job.move = Move{destination_of(turn)};
         if (job.move->turn) with_.journal->require_ended(*job.move->turn);
+        return job;
     });
 }
 
 nar_status Session::submit_again(uint64_t turn, std::string_view by, uint64_t& submission) {
-    if (!has_narrator()) return NAR_INVALID_ARGUMENT;
-    return submit_move(by, submission, [&](Job& job) {
+    return submit_move(by, submission, [&]() -> Job {
+        if (!has_narrator()) {
+            throw journal::TurnError("NO_NARRATOR", "the session has no narrator");
+        }
         journal::Journal& journal = *with_.journal;
-        const journal::TurnRow row = journal.turn(
-            turn == NAR_TURN_CURRENT ? journal.last_prompt() : static_cast<journal::TurnId>(turn));
+        // An interrupted prompt after the current turn is not played: the player has not seen it.
+        const journal::TurnRow row = turn == NAR_TURN_CURRENT
+                                         ? journal.last_ended_prompt()
+                                         : journal.turn(static_cast<journal::TurnId>(turn));
         require_prompt(row);
-        job.move = Move{row.parent};
-        job.is_prompt = true;
-        job.text = row.prompt;
-        job.submitted_us = loop().wall_us();
         note_prompter(by);
+        Job job = prompt_job(row.prompt);
+        job.move = Move{row.parent};
+        return job;
     });
 }
 
 nar_status Session::submit_move(std::string_view by, uint64_t& submission,
-                                const std::function<void(Job& job)>& prepare) {
+                                const std::function<Job()>& prepare) {
     if (destroying_) return NAR_GONE;
     if (!with_.journal) return NAR_UNSUPPORTED;
     if (is_playing()) return NAR_BUSY;
-    const auto refuse = [&](nar_status status, const char* why) {
-        log(NAR_LOG_WARN,
-            "plugin " + std::string(by) + ": cannot go to a turn: " + std::string(why));
+    const auto refuse = [&](uint32_t level, nar_status status, const char* why) {
+        log(level, "plugin " + std::string(by) +
+                       ": the session did not go to a stored turn: " + std::string(why));
         return status;
     };
-    Job job;
-    job.by = by;
     try {
-        prepare(job);
+        Job job = prepare();
+        job.by = by;
+        submit(std::move(job));
     } catch (const journal::StoreError& error) {
-        return refuse(status_of(error), error.what());
+        return refuse(NAR_LOG_ERROR, status_of(error), error.what());
     } catch (const journal::TurnError& error) {
-        return refuse(status_of(error), error.what());
+        return refuse(NAR_LOG_INFO, status_of(error), error.what());
     }
-    submit(std::move(job));
     submission = last_submission();
     return NAR_OK;
 }

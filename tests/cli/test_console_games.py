@@ -132,11 +132,13 @@ def test_what_tools_told_and_the_ending_are_shown_again(play, command):
     story = command.story({"look": [{"plan": {"tools": [{"toolId": "a", "toolPath": "tools/a"}]},
                                      "ending": "Too late"}]}, {"a": "#!/bin/sh\n" + tool})
     game = play(story=story)
-    assert "/load 0 starts over" in game("look", "— Too late —")
-    assert "starts over" not in game("/load 0", "beginning")
-    game("/load 1", "turn 1")
+    hint = "/load 0 goes back"
+    assert hint in game("look", "— Too late —") and hint in game("/again", "— Too late —")
+    assert hint in game("/load 1", "— Too late —") and hint not in game("/load 0", "beginning")
+    game("/load 1", "— Too late —")
     game.end()
     game = play(story=story)
+    assert hint in game.begun
     shown = [game.begun, game("/load 1", "turn 1"), command("session", "show", "--session", "story").out]
     assert all("A dragon sleeps." in each and "— Too late —" in each for each in shown)
 

@@ -450,6 +450,21 @@ TEST_F(Branches, GoToTheCurrentTurnIsRefusedAndNamesTheBeginning) {
     expect_refused([&] { store.go_to("s", NAR_TURN_CURRENT); });
 }
 
+// Plans and patches after the prompt are undone with it.
+TEST_F(Branches, PreviousTurnIsTheOneBeforeTheLastPrompt) {
+    open();
+    play("adds");
+    play("removes");
+    stage->run(plan_of({}));
+    stage->session.patch_state(R"({"later":1})");
+    stage->session.go_to(NAR_TURN_PREVIOUS);
+    EXPECT_EQ(stage->recorder.one(Kind::SessionMoved).body["turn"].integer(), 1);
+    stage->session.go_to(NAR_TURN_PREVIOUS);
+    EXPECT_EQ(state(), "{}");
+    EXPECT_THROW(stage->session.go_to(NAR_TURN_PREVIOUS), Error);
+    EXPECT_THROW(stage->session.again(NAR_TURN_PREVIOUS, "", [](Turn) {}), Error);
+}
+
 TEST_F(Branches, NextTurnAfterGoToIsASibling) {
     open();
     play("adds");

@@ -7,13 +7,16 @@
 #include <functional>
 #include <new>
 
+#include "conformance/folder.hpp"
 #include "narratoria/event_sink.h"
+#include "narratoria/host_session.h"
 #include "narratoria/tool.h"
 #include "narratoria/tool_runner.h"
 #include "narratoria/tools.h"
 #include "narratoria/ui_handler.h"
 #include "support/forked.hpp"
 #include "support/host.hpp"
+#include "support/sized.hpp"
 
 namespace {
 
@@ -119,6 +122,35 @@ TEST_F(MemoryShortage, InARegistrationKeepsThePreviousTool) {
         EXPECT_EQ(second.released, 1);
     }
     EXPECT_GT(refused, 100) << "operator new of this test was not called";
+}
+
+// Fails at each allocation of a plugin's move in turn.
+TEST_F(MemoryShortage, InAMoveDoesNotKeepTheSessionBusy) {
+    const test::Folder saves;
+    const std::string store = saves / "saves.db";
+    Engine engine;
+    Session session(engine, {.store = store});
+    auto sink = test::sized<nar_event_sink_extension>();
+    sink.event = [](void*, const nar_event*) {};
+    const nar_host* const its = session.extend("mover", NAR_EXTENSION_EVENT_SINK, &sink, nullptr);
+    const auto* const turns =
+        static_cast<const nar_host_turns*>(its->get_extension(its, detail::to_c(NAR_HOST_TURNS)));
+    session.patch_state(R"({"n":1})");
+    engine.run_until_idle();
+    int refused = 0;
+    for (int64_t allocations = 0;; ++allocations) {
+        ASSERT_LT(allocations, 10'000);
+        ASSERT_EQ(turns->go_to(its, 1, nullptr), NAR_OK) << "allocation " << allocations;
+        allocations_left = allocations;
+        const nar_status status = nar_engine_run_until_idle(engine.raw(), nullptr);
+        const bool is_used_up = allocations_left == 0;
+        allocations_left = -1;
+        engine.run_until_idle();
+        if (status == NAR_OK && !is_used_up) break;
+        ++refused;
+    }
+    EXPECT_GT(refused, 10);
+    EXPECT_EQ(session.state().view(), R"({"n":1})");
 }
 
 // A host's extension of one kind.

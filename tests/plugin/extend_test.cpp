@@ -14,7 +14,7 @@
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
-#include "narratoria/store.h"
+#include "narratoria/store.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/ui_handler.h"
 #include "plugin/host.hpp"
@@ -323,12 +323,21 @@ TEST_F(TurnsTest, PluginUndoesPromptsAndStartsOver) {
     EXPECT_EQ(current(), 0);
     EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_NOT_FOUND);
     EXPECT_EQ(go_to(9), NAR_NOT_FOUND);
-    EXPECT_THAT(log, HasSubstr("plugin mover: cannot go to a turn: the session has no turn 9"));
+    EXPECT_THAT(
+        log,
+        HasSubstr(
+            "plugin mover: the session did not go to a stored turn: the session has no turn 9"));
     EXPECT_EQ(go_to(NAR_TURN_CURRENT), NAR_INVALID_ARGUMENT);
 }
 
 TEST_F(TurnsTest, PluginPlaysAPromptAgain) {
     EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_NOT_FOUND);
+    run(plan_of({}));
+    EXPECT_EQ(turns->again(host, 1, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(go_to(NAR_TURN_BEGINNING), NAR_OK);
+    session.reset();
+    open_session({.narrator = narrator, .store = store = folder / "other.db"});
+    extend();
     play("one");
     play("two");
     for (const uint64_t turn : {uint64_t{NAR_TURN_CURRENT}, uint64_t{1}}) {
@@ -345,7 +354,17 @@ TEST_F(TurnsTest, PluginPlaysAPromptAgain) {
     EXPECT_EQ(current(), 4);
 }
 
-// It is called in a callback, where the session must not change.
+TEST_F(TurnsTest, MoveIsRefusedWhileATurnRuns) {
+    std::vector<nar_status> refused;
+    session->attach(
+        [&](Event) { refused.push_back(turns->go_to(host, NAR_TURN_BEGINNING, nullptr)); },
+        narratoria::kinds(Kind::TurnEnded));
+    play("one");
+    EXPECT_THAT(refused, ElementsAre(NAR_BUSY));
+    EXPECT_EQ(current(), 1);
+}
+
+// A plugin calls it in a callback, where the session must not change.
 TEST_F(TurnsTest, MoveHappensAfterTheCall) {
     play("one");
     EXPECT_EQ(turns->go_to(host, NAR_TURN_BEGINNING, nullptr), NAR_OK);
@@ -380,6 +399,16 @@ TEST_F(TurnsTest, FailedMoveIsAWarningAndThePromptIsNotPlayed) {
     EXPECT_THAT(log, HasSubstr("the session could not go to a stored turn: "));
     EXPECT_EQ(recorder.of(Kind::Prompt).size(), 1u);
     EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "STORE_REMOVED");
+}
+
+TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
+    play("one");
+    session.reset();
+    const std::string id(Json(Store(store).sessions().view())[0]["id"].string());
+    open_session({.id = id, .store = store});
+    extend();
+    EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
 }
 
 TEST_F(TurnsTest, SessionWithoutAStoreCannotMove) {

@@ -48,8 +48,8 @@ enum {
                                      moved to the end of a turn (nar_session_go_to); 0: to its
                                      beginning. It now has the state, history and assets from that
                                      point. `narrative` and `ending` are as in nar_store_read_turns.
-                                     "playsAgain": true: it moved to play the prompt after it again
-                                     (nar_session_again, nar_session_resume), which follows.     */
+                                     "playsAgain": true: a prompt that is played again follows
+                                     (nar_session_again, nar_session_resume, nar_host_turns).    */
     NAR_KIND_STORY_RELOADED = 19, /* {title[, opening], faults}: a file of the story has changed
                                      (watches_story of nar_session_options). If `faults` is empty,
                                      the next turn uses the changed story. Otherwise they are as in

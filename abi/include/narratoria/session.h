@@ -70,7 +70,8 @@ enum {
  *
  * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
  * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
- * also waits before it starts a tool that is not repeatable. Nothing else waits for the disk. The
+ * also waits before it starts a tool that is not repeatable, and when a plugin goes to a turn
+ * (nar_host_turns). Nothing else waits for the disk. The
  * first session with a store starts a thread of the engine. It only writes, never calls the
  * host, has all signals blocked, and ends with the engine. Other calls wait for this thread only if
  * more than 256 MiB are waiting to be written.
@@ -156,13 +157,14 @@ typedef struct nar_execution_handler {
 } nar_execution_handler;
 
 /* Goes to the end of a turn of the session's store (store.h has values for `turn`): undo
- * (NAR_TURN_PREVIOUS), redo, or a change of branch. Restores the state, history, assets, key descriptions and the story's
- * fallback counter from that point; sinks receive NAR_KIND_SESSION_MOVED. Nothing is removed: the
- * next prompt starts a new branch. Waits for the disk; reads the state, and the last patches for its
- * history (nar_limits.history_patches).
+ * (NAR_TURN_PREVIOUS), redo, or a change of branch. Restores the state, history, assets, key
+ * descriptions and the story's fallback counter from that point; sinks receive
+ * NAR_KIND_SESSION_MOVED. Nothing is removed: the next prompt starts a new branch. Waits for the
+ * disk; reads the state, and the last patches for its history (nar_limits.history_patches).
  * NAR_BUSY: a turn runs or waits. NAR_NOT_FOUND: the turn does not exist, or there is no prompt to
- * undo. NAR_INVALID_ARGUMENT: it has not ended, or is NAR_TURN_CURRENT. NAR_UNSUPPORTED: the session has no store. Otherwise the
- * store errors of store.h. After an error, nothing has changed. [engine-thread] */
+ * undo. NAR_INVALID_ARGUMENT: it has not ended, or is NAR_TURN_CURRENT. NAR_UNSUPPORTED: the session
+ * has no store. Otherwise the store errors of store.h. After an error, nothing has changed.
+ * [engine-thread] */
 NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_error *error);
 
 /* Goes to the end of the turn before a prompt and plays the prompt again: the new turn is a sibling

@@ -47,18 +47,6 @@ int report_write_error(int error) {
     return kExitFailure;
 }
 
-// The exit status of a command that ended with `status`: a game that was lost is a failure.
-int report_lost_turns(Game& game, int status) {
-    const std::uint64_t lost = game.store_missing_turns();
-    if (lost == 0) return status;
-    if (game.store_was_removed()) complain("the game is lost: its store was removed");
-    else
-        complain(
-            fmt::format("the last {} not stored; the game continues from the turn before",
-                        lost == 1 ? std::string("turn is") : fmt::format("{} turns are", lost)));
-    return status == kExitSuccess ? kExitFailure : status;
-}
-
 int play_given_prompts(Game& game, const std::vector<std::string>& prompts, bool is_verbose) {
     bool all_completed = true;
     for (const std::string& given : prompts) {
@@ -99,6 +87,7 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
     bool explains = !is_verbose;  // the next fallback
     game.show_opening();
     const bool asks = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+    if (asks) game.hint_at_ending();
     const std::unique_ptr<input::LineReader> reader = open_input(game, history, asks);
     for (;;) {
         std::string line;
@@ -131,13 +120,11 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
             continue;
         }
         if (!prompt) prompt = line;
+        const std::uint64_t turns_before = game.played_turns();
         try {
             if (is_command) story::execute_slash_command(game, line);
             else if (game.turn(*prompt) == Outcome::Fallback && std::exchange(explains, false)) {
                 game.remark("The narrator gave no usable answer; --verbose shows why");
-            }
-            if (asks && !is_command && game.is_saved() && game.has_ended()) {
-                game.remark("/undo takes this back; /load 0 starts over");
             }
         } catch (const Error& error) {
             const bool is_of_prompt =
@@ -145,6 +132,7 @@ int play_lines(Game& game, const std::string& history, bool is_verbose) {
             if (!is_of_prompt && !is_command) throw;
             game.remark(error.message());
         }
+        if (asks && game.played_turns() > turns_before) game.hint_at_ending();
         if (game.write_error() != 0) return report_write_error(game.write_error());
         if (const int signal = interruption::received(); signal != 0) {
             // At a terminal, Ctrl-C in a turn cancels that turn, not the whole game.
@@ -204,7 +192,7 @@ int play(PlayOptions options) {
             ? play_lines(*game, options.no_store ? "" : story::history_name(options.story),
                          options.is_verbose)
             : play_given_prompts(*game, options.prompts, options.is_verbose);
-    const int reported = report_lost_turns(*game, status);
+    const int reported = game->report_unstored_turns(status);
     const std::string session = game->session();
     game.reset();
     if (saved && saved->is_created) story::remove_unplayed_game(saved->store, session);
@@ -263,7 +251,7 @@ int play_stored(const StoredPrompt& prompt, Play&& play_turn) {
     int status = outcome == Outcome::Completed ? kExitSuccess : kExitFailure;
     if (game.write_error() != 0) status = report_write_error(game.write_error());
     if (interruption::received() != 0) status = kExitSignal + interruption::received();
-    return report_lost_turns(game, status);
+    return game.report_unstored_turns(status);
 }
 
 }  // namespace
@@ -303,7 +291,8 @@ void add_play(Command application) {
                 "Load an additional plugin: a file (with a slash) or an id; may be repeated")
         .type_name("PLUGIN")
         .one_value();
-    story::add_saving(command, options->saved, options->no_store);
+    story::add_saving(command, options->saved, options->no_store,
+                      "Do not save the game and the history of the prompt");
     command.flag("--verbose", options->is_verbose,
                  "Also show what helps an author: tools with their times and errors, warnings, and "
                  "the files of pictures");

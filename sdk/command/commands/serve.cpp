@@ -32,6 +32,8 @@
 #include "story/folder.hpp"
 #include "story/saved_games.hpp"
 #include "story/session_plugins.hpp"
+#include "story/unstored_turns.hpp"
+#include "story_text.hpp"
 
 namespace narratoria::command {
 namespace {
@@ -59,7 +61,10 @@ public:
     explicit StoryServer(const ServeOptions& options)
         : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
         EngineOptions engine_options;
-        engine_options.log = [this](const LogLine& line) { on_log(line.level, line.message); };
+        engine_options.log = [this](const LogLine& line) {
+            unstored_turns_.on_log(line.code);
+            on_log(line.level, line.message);
+        };
         options.groups.apply_to(engine_options);
         engine_.emplace(engine_options);
         std::vector<std::string_view> plugins{kWeb};
@@ -91,7 +96,13 @@ public:
         for (const std::string& line : early_log_) complain(line);
     }
 
-    // Runs until a signal arrives. Returns the exit code.
+    // Runs until a signal arrives. Returns the exit status.
+    int run() {
+        const int status = drive();
+        return unstored_turns_.report(*session_, status);
+    }
+
+private:
     int drive() {
         interruption::record_first();
         for (;;) {
@@ -121,20 +132,24 @@ public:
         }
     }
 
-private:
     // The page shows the turn from which a saved game continues when the game goes there.
     void continue_game(const ServeOptions& options) {
         if (options.saved.store.empty()) return;
-        const std::uint64_t turn = json::count(json::read(session_->current()), "turn");
-        if (turn > 0) session_->go_to(turn);
-        saved_ = fmt::format("{}, {}, saved in {}", printable(session_->id()),
-                             turn > 0 ? fmt::format("turn {}", turn) : std::string("a new game"),
-                             story::display_path_below_home(options.saved.store));
-        if (!options.saved.played_elsewhere.empty()) {
-            saved_ = fmt::format("{} is being played elsewhere; {}",
-                                 printable(options.saved.played_elsewhere), saved_);
+        const story::TurnTree turns(session_->turns());
+        if (turns.current() > 0) session_->go_to(turns.current());
+        saved_ = story::describe_game(options.saved, turns);
+        session_->attach(
+            [this](Event event) {
+                const json::Document body = json::read(event.body());
+                const json::Value* const is_durable = json::member(body, "durable");
+                unstored_turns_.on_turn(is_durable != nullptr && is_durable->IsTrue());
+            },
+            kinds(Kind::TurnEnded));
+        if (const json::Value* const turn = turns.interrupted()) {
+            saved_ +=
+                fmt::format("; \"{}\" was interrupted; /resume in narratoria play continues it",
+                            cut(story::heading(*turn), kStoryWidth));
         }
-        if (options.saved.was_chosen && turn > 0) saved_ += "; --new starts over";
     }
 
     // The options override the story's own settings.
@@ -207,6 +222,7 @@ private:
     bool is_open_ = false;
     bool address_reported_ = false;
     std::string saved_;  // where the game is saved
+    story::UnstoredTurns unstored_turns_;
     story::Browser browser_;
     std::vector<std::string> early_log_;
     // Declared last, so that they are destroyed first: their callbacks use the members above.
@@ -240,7 +256,7 @@ int serve(ServeOptions options) {
         }
         if (!saved) open({});
     }
-    const int status = served->drive();
+    const int status = served->run();
     served.reset();
     if (saved && saved->is_created) story::remove_unplayed_game(saved->store, saved->session);
     return status;
@@ -256,7 +272,7 @@ void add_serve(Command application) {
                 "The story's folder (default: the working folder, if it has a story.toml)")
         .type_name("FOLDER")
         .not_empty();
-    story::add_saving(command, options->saved, options->no_store);
+    story::add_saving(command, options->saved, options->no_store, "Do not save the game");
     command
         .option("--address", options->address,
                 "The address of the page, 127.x.y.z (default: a random one, where the system has "

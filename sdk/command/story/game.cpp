@@ -89,6 +89,7 @@ void Game::show_opening() {
 void Game::show_current_turn() {
     remark(turn_heading_);
     write_current_narrative();
+    hint_at_ending();
 }
 
 void Game::set_name(const std::string& name, std::uint64_t turn) {
@@ -147,7 +148,8 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
     Outcome outcome = Outcome::Cancelled;
     submit([&](Turn turn) {
         outcome = turn.outcome();
-        if (is_saved()) missing_turns_ = turn.is_durable() ? 0 : missing_turns_ + 1;
+        ++played_turns_;
+        if (is_saved()) unstored_turns_.on_turn(turn.is_durable());
         const json::Document choices = json::read(turn.choices());
         choices_ = json::texts(&choices);
         if (!has_console_) write_narrative(turn.narrative(), {});
@@ -170,18 +172,8 @@ Outcome Game::play(const std::function<void(std::function<void(Turn turn)> ended
 
 TurnTree Game::turns() {
     TurnTree all(session_->turns());
-    missing_turns_ = 0;  // a listing also stores what is missing
+    unstored_turns_.on_listing();
     return all;
-}
-
-std::uint64_t Game::store_missing_turns() {
-    if (missing_turns_ == 0) return 0;
-    try {
-        turns();
-    } catch (const Error&) {
-        // The log has the reason.
-    }
-    return missing_turns_;
 }
 
 void Game::write_title(std::string_view title) {
@@ -216,8 +208,9 @@ void Game::load_opening() {
     choices_ = json::texts(json::member(opening, "choices"));
 }
 
-bool Game::has_ended() const {
-    return !json::text(json::read(session_->current()), "ending").empty();
+void Game::hint_at_ending() {
+    if (!is_saved() || json::text(json::read(session_->current()), "ending").empty()) return;
+    remark("/undo takes this back; /load 0 goes back to the beginning");
 }
 
 void Game::write_current_narrative() { write_narrative(narrative_, ending_); }
@@ -227,17 +220,8 @@ void Game::describe_session(const GameOptions& options) {
     const TurnTree turns = this->turns();
     const json::Value* const interrupted = turns.interrupted();
     if (turn_ == 0 && !options.saved.was_chosen && interrupted == nullptr) return;
-    if (!options.saved.played_elsewhere.empty()) {
-        notice_ = fmt::format("{} is being played elsewhere; ", options.saved.played_elsewhere);
-    }
-    notice_ += fmt::format("{}, {}, saved in {}", session_->id(),
-                           turn_ != 0      ? fmt::format("turn {}", turn_)
-                           : turns.empty() ? std::string("a new game")
-                                           : std::string("the beginning"),
-                           display_path_below_home(options.saved.store));
-    if (options.saved.was_chosen) {
-        notice_ += turn_ != 0 ? "; --new starts over" : "; /help lists the commands";
-    }
+    notice_ = describe_game(options.saved, turns);
+    if (options.saved.was_chosen && turn_ == 0) notice_ += "; /help lists the commands";
     if (interrupted != nullptr) {
         notice_ += fmt::format("; \"{}\" was interrupted; /resume continues it",
                                cut(heading(*interrupted), kStoryWidth));
@@ -294,7 +278,7 @@ void Game::on_story_reloaded(std::string_view body) {
 
 void Game::on_log(std::uint32_t level, std::string_view message, std::string_view code) {
     // Without a plugin of its own, a story may not work as its author meant it.
-    if (code == "STORE_REMOVED") store_was_removed_ = true;
+    unstored_turns_.on_log(code);
     if (level < log_level_ && code != "PLUGIN_LEFT_OUT") return;
     // The command reports it once, at its end.
     read_write_error();

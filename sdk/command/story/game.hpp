@@ -19,6 +19,7 @@
 #include "story/player_input.hpp"
 #include "story/saved_games.hpp"
 #include "story/turn_tree.hpp"
+#include "story/unstored_turns.hpp"
 #include "style.hpp"
 
 namespace narratoria::command::story {
@@ -48,14 +49,12 @@ public:
     // True: the terminal can show colours and move its cursor.
     bool is_live() const noexcept { return is_live_; }
     bool is_saved() const noexcept { return !store_.path().empty(); }
-    // True if the current turn has reached an ending of the story.
-    bool has_ended() const;
+    // The number of turns that have ended in this process.
+    std::uint64_t played_turns() const noexcept { return played_turns_; }
+    // Tells the player of a saved game that has reached an ending how to go back.
+    void hint_at_ending();
     std::string session() const { return std::string(session_->id()); }
-    // Tries once more to store the turns of a saved game that could not be stored. Returns how many
-    // are not stored.
-    std::uint64_t store_missing_turns();
-    // The store's file was removed, and the saved game with it.
-    bool store_was_removed() const noexcept { return store_was_removed_; }
+    int report_unstored_turns(int status) { return unstored_turns_.report(*session_, status); }
     // The errno of the first failed write to standard output (EPIPE: the reader is gone), or 0.
     int write_error() const noexcept { return write_error_; }
     const Style& style() const noexcept { return style_; }
@@ -118,8 +117,8 @@ private:
     std::uint32_t log_level_;
     bool is_open_ = false;  // the title was written
     bool has_console_ = false;
-    std::uint64_t missing_turns_ = 0;
-    bool store_was_removed_ = false;
+    std::uint64_t played_turns_ = 0;
+    UnstoredTurns unstored_turns_;
     int write_error_ = 0;
     std::vector<std::string> early_log_;
     const bool is_verbose_;

@@ -16,6 +16,7 @@
 #include "io/message.hpp"
 #include "json.hpp"
 #include "narratoria/store.hpp"
+#include "story/player_input.hpp"
 #include "story/turn_tree.hpp"
 
 namespace narratoria::command::story {
@@ -51,6 +52,8 @@ std::optional<std::string> last_game(const std::string& store, const std::string
         const json::Value& about = *json::member(session, "about");
         const std::string_view its_project = json::text(about, "project");
         if (json::text(about, "story") != story_folder) continue;
+        // A game that was killed before its first prompt does not count.
+        if (json::count(session, "turns") == 0) continue;
         if (its_project != project_folder && !(project.empty() && its_project == story_folder)) {
             continue;
         }
@@ -199,7 +202,7 @@ std::string display_path_below_home(const std::string& path) {
     return printable(is_below ? "~" + path.substr(home->size()) : path);
 }
 
-void add_saving(Command command, SavedGame& saved, bool& no_store) {
+void add_saving(Command command, SavedGame& saved, bool& no_store, std::string_view not_saved) {
     command
         .option("--store", saved.store,
                 "Save the game in this file, and continue a saved game (default, on a terminal: "
@@ -212,7 +215,7 @@ void add_saving(Command command, SavedGame& saved, bool& no_store) {
         .type_name("NAME")
         .not_empty();
     command.flag("--new", saved.is_new, "Start a new game instead of continuing the last one");
-    command.flag("--no-store", no_store, "Do not save the game");
+    command.flag("--no-store", no_store, std::string(not_saved));
 }
 
 bool is_named(const SavedGame& saved, bool no_store) {
@@ -226,6 +229,9 @@ bool is_named(const SavedGame& saved, bool no_store) {
     if (json::ill_formed_utf8(saved.session)) {
         throw Refused(fmt::format("the name after --session, \"{}\", is not UTF-8",
                                   printable(saved.session)));
+    }
+    if (!saved.session.empty() && is_blank(saved.session)) {
+        throw Refused("the name after --session is blank; give the game a name");
     }
     if (saved.is_new && !saved.session.empty()) {
         throw Refused(
@@ -299,6 +305,21 @@ std::optional<SavedGame> save_if_possible(const SavedGame& saved, const std::str
     }
     complain(fmt::format("this game is not being saved: {}", why));
     return std::nullopt;
+}
+
+std::string describe_game(const SavedGame& saved, const TurnTree& turns) {
+    std::string text;
+    if (!saved.played_elsewhere.empty()) {
+        text = fmt::format("{} is being played elsewhere; ", printable(saved.played_elsewhere));
+    }
+    const std::uint64_t turn = turns.current();
+    text += fmt::format("{}, {}, saved in {}", printable(saved.session),
+                        turn != 0       ? fmt::format("turn {}", turn)
+                        : turns.empty() ? std::string("a new game")
+                                        : std::string("the beginning"),
+                        display_path_below_home(saved.store));
+    if (saved.was_chosen && turn != 0) text += "; --new starts over";
+    return text;
 }
 
 std::string history_name(const std::string& story) {

@@ -6,9 +6,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "arguments/command_line.hpp"
 #include "json.hpp"
+#include "story/turn_tree.hpp"
 
 namespace narratoria::command::story {
 
@@ -24,8 +26,8 @@ struct SavedGame {
     std::string played_elsewhere;  // the session that the command chose first, but that is locked
 };
 
-// The options --store, --session, --new and --no-store.
-void add_saving(Command command, SavedGame& saved, bool& no_store);
+// The options --store, --session, --new and --no-store, whose help is `not_saved`.
+void add_saving(Command command, SavedGame& saved, bool& no_store, std::string_view not_saved);
 
 // True if the player named a store or a session. Throws Refused if these options contradict each
 // other, or if the session's name is not one.
@@ -43,6 +45,9 @@ std::optional<SavedGame> open_saved_game(SavedGame saved, const std::string& sto
 std::optional<SavedGame> save_if_possible(const SavedGame& saved, const std::string& story,
                                           const std::string& project,
                                           const std::function<void(const SavedGame&)>& open);
+
+// "torch, turn 3, saved in ~/games.db; --new starts over", without a period. `turns`: of the game.
+std::string describe_game(const SavedGame& saved, const TurnTree& turns);
 
 // $XDG_DATA_HOME/narratoria/games.db; the default of the variable is ~/.local/share. Creates the
 // folder. Nothing, with the reason in `why`, if that fails.

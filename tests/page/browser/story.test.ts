@@ -44,7 +44,7 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   await player.say(words);
   await player.story.getByRole("button", { name: "Undo" }).click();
   await player.story.getByText("The story goes on from its beginning.").waitFor();
-  await player.story.getByText("This was undone.").waitFor();
+  await player.story.getByText("Undone", { exact: true }).waitFor();
   await player.hasFocus(player.input);
   await player.go("State");
   await player.main.getByText("the host").first().waitFor();

@@ -322,7 +322,7 @@ def test_assets_of_undone_turns_are_served(serve, tmp_path):
     stream = page.stream()
     page.prompt("go")
     records = stream.until_turn_ended()
-    page.post("/api/again").has(202)
+    page.post("/api/again", b'{"turn":1}', Content_Type="application/json").has(202)
     records += stream.until_turn_ended()
     undone, current = assets_of(records)
     for seq in (undone, current):

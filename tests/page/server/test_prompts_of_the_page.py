@@ -2,6 +2,7 @@
 """POST /api/prompt, /api/cancel and the moves (plugins/web/README.md)."""
 
 import json
+import signal
 
 import pytest
 
@@ -78,30 +79,41 @@ def test_prompt_sent_in_pieces_is_reassembled(page):
     assert stream.batch()[0]["event"]["text"] == text
 
 
+def move(page, name, turn, query="", **more):
+    body = json.dumps({"turn": turn, **more}).encode()
+    return page.post(f"/api/{name}{query}", body, Content_Type="application/json")
+
+
 def test_moves_of_a_saved_game(serve, tmp_path):
     """Undo, another answer and a new start, with the state that the page cannot know."""
-    set_n = {"go": [plan("set")], "on": [plan("set-two")]}
+    prompts = {"go": [plan("set")], "on": [plan("set-two")]}
     tools = {"set": said(patch(n=1), done()), "set-two": said(patch(n=2), done())}
-    page = serve(set_n, tools, arguments=("--store", str(tmp_path / "saves.db")))
-    page.post("/api/undo").has(404, "NO_TURN")
+    page = serve(prompts, tools, arguments=("--store", str(tmp_path / "saves.db")))
+    move(page, "undo", 0).has(404, "NO_TURN")
     stream = page.stream()
     for text in ("go", "on"):
         page.prompt(text)
         stream.until_turn_ended()
 
-    def move(name, last):
-        page.post(f"/api/{name}").has(202)
+    def moved(name, seen, last, **more):
+        move(page, name, seen, **more).has(202)
         records = stream.until(lambda record: record["kind"] == last)
-        moved = next(record for record in records if record["kind"] == "session_moved")
-        return moved["event"]["turn"], moved["state"], records
+        record = next(record for record in records if record["kind"] == "session_moved")
+        return record["event"]["turn"], record["state"], records
 
-    assert move("undo", "session_moved")[:2] == (1, {"n": 1})
-    turn, state, records = move("again", "turn_ended")
+    assert moved("undo", 2, "session_moved")[:2] == (1, {"n": 1})
+    # A second window that has not seen it undoes nothing more.
+    move(page, "undo", 2).has(409, "OTHER_TURN")
+    turn, state, records = moved("again", 1, "turn_ended")
     assert (turn, state) == (0, {})
     assert [record["event"]["text"] for record in records if record["kind"] == "prompt"] == ["go"]
     assert records[-1]["event"]["turn"] == 3
-    assert move("restart", "session_moved")[:2] == (0, {})
-    page.ask("GET", "/api/undo").has(405)
+    assert moved("restart", 3, "session_moved")[:2] == (0, {})
+    assert moved("go", 0, "session_moved", to=2)[:2] == (2, {"n": 2})
+    assert moved("go", 2, "session_moved", to=0)[:2] == (0, {})
+    move(page, "go", 0, to=9).has(404, "NO_TURN")
+    move(page, "go", 0).has(400, "BAD_TURN")
+    assert "cannot" not in page.said()
 
 
 def test_moves_are_refused_while_a_turn_runs_and_in_a_game_that_is_not_saved(serve, tmp_path):
@@ -109,7 +121,27 @@ def test_moves_are_refused_while_a_turn_runs_and_in_a_game_that_is_not_saved(ser
     stream = page.stream()
     page.prompt("go")
     stream.until_log()
-    page.post("/api/undo").has(409, "BUSY")
-    page.post("/api/undo?game=another").has(409, "ANOTHER_SESSION")
+    move(page, "undo", 0).has(409, "BUSY")
+    move(page, "undo", 0, "?game=another").has(409, "ANOTHER_SESSION")
+    page.ask("GET", "/api/undo").has(405)
+    page.post("/api/undo").has(415)
+    page.post("/api/undo", b'{"turn":"x"}', Content_Type="application/json").has(400, "BAD_TURN")
     page.post("/api/cancel")
-    assert serve().post("/api/again").has(501, "UNSUPPORTED")
+    move(serve(), "again", 0).has(501, "UNSUPPORTED")
+
+
+def test_interrupted_prompt_is_not_the_one_that_is_played_again(serve, tmp_path):
+    """The player has not seen it in this window."""
+    saved = {"arguments": ("--store", str(tmp_path / "saves.db"))}
+    story = {"go": [{"narrative": "Gone."}], "wait": [plan("wait")]}
+    page = serve(story, {"wait": tool_that_waits()}, **saved)
+    page.play("go")
+    stream = page.stream()
+    page.prompt("wait")
+    stream.until_log()
+    page.end(signal.SIGKILL)
+    page = serve(story, {"wait": tool_that_waits()}, **saved)
+    stream = page.stream()
+    move(page, "again", 1).has(202)
+    records = stream.until_turn_ended()
+    assert [record["event"]["text"] for record in records if record["kind"] == "prompt"] == ["go"]

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -84,7 +85,16 @@ def test_new_game_is_saved_beside_the_old_one(serve, tmp_path):
     assert {each["id"]: each["turns"] for each in json.loads(listed.out)} == {"torch": 1, "torch-2": 1}
 
 
-def test_game_without_a_turn_is_not_kept(serve, tmp_path):
+def test_game_without_a_turn_is_not_continued(serve, tmp_path):
+    page = serve(**saved(tmp_path))
+    page.play("I wait")
+    page.end()
+    serve(**saved(tmp_path, "--new")).end(signal.SIGKILL)
+    moved = serve(**saved(tmp_path)).stream().until(lambda record: record["kind"] == "session_moved")
+    assert moved[-1]["event"]["turn"] == 1
+
+
+def test_game_that_ends_without_a_turn_is_removed(serve, tmp_path):
     serve(**saved(tmp_path)).end()
     assert json.loads(Command(tmp_path)("session", "list", "--store", str(tmp_path / "saves.db"), "--json").out) == []
 
@@ -96,7 +106,7 @@ def test_says_where_the_game_is_saved(tmp_path):
 
 
 def test_game_that_is_being_played_is_refused(serve, tmp_path, command):
-    serve(**saved(tmp_path))
+    serve(**saved(tmp_path)).play("I wait")
     arguments = saved(tmp_path)["arguments"]
     command("serve", "--story", TORCH, *arguments, "--session", "torch").exits(2, "is already being played")
     assert first_lines(["--story", TORCH, *arguments], 2)[1].startswith(
@@ -111,8 +121,24 @@ def test_on_a_terminal_the_game_is_saved_with_those_of_the_console(command, tmp_
         terminal = command.on_terminal("serve", "--story", TORCH, *options, env=env, columns=400)
         terminal.read_until(re.escape(line))
         terminal.end()
+    command("session", "go", "0", "--session", "torch", env=env).exits(0)
+    terminal = command.on_terminal("serve", "--story", TORCH, "--session", "torch", env=env, columns=400)
+    terminal.read_until("torch, the beginning, saved in ")
+    terminal.end()
     terminal = command.on_terminal("serve", "--story", TORCH, "--no-store", env=env)
     assert "saved in" not in terminal.read_until("Ctrl-C ends it.")
+
+
+def test_turns_that_are_not_stored_are_counted_at_the_end(serve, tmp_path):
+    page = serve(**saved(tmp_path))
+    stream = page.stream()
+    for number in range(3):
+        page.prompt("I wait")
+        stream.until_turn_ended()
+        if number == 0:
+            resource.prlimit(page.process.pid, resource.RLIMIT_FSIZE, (1024, resource.RLIM_INFINITY))
+    page.end(signal.SIGINT)
+    assert "the last 2 turns are not stored; the game continues from the turn before" in page.said()
 
 
 def test_options_of_a_saved_game_that_contradict_are_refused(command):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Answer, Prompts } from "./prompts.ts";
 import type { JsonObject } from "./session/record.ts";
 import { Session } from "./session/session.ts";
@@ -118,22 +118,47 @@ describe("cancelling", () => {
 });
 
 describe("a move", () => {
-  it("is sent once, and not while a turn runs", async () => {
+  const three: JsonObject = { outcome: "completed", turn: 3 };
+
+  it("is sent with the turn that the player saw, once, until the game has moved", async () => {
     const { prompts, posted, record } = setting();
-    const moved = prompts.move("undo");
-    await prompts.move("undo");
-    await moved;
-    expect(posted).toEqual([["/api/undo", undefined]]);
-    expect(prompts.busy).toBe(false);
     record("prompt", { text: "x" });
+    await prompts.move("undo");
+    expect(posted).toEqual([]);
+    record("turn_ended", three);
+    await prompts.move("undo");
+    await prompts.move("undo");
+    expect(posted).toEqual([["/api/undo", '{"turn":3}']]);
+    expect(prompts.busy).toBe(true);
+    record("session_moved", { turn: 2, narrative: "", choices: [] });
+    expect(prompts.busy).toBe(false);
     await prompts.move("again");
-    expect(posted.length).toBe(1);
+    expect(posted.at(-1)).toEqual(["/api/again", '{"turn":2}']);
+  });
+
+  it("that fails later is refused with the game's words", async () => {
+    const { prompts, record } = setting();
+    record("warning", { code: "OLD", message: "old" });
+    await prompts.move("undo");
+    expect([prompts.busy, prompts.refusal]).toEqual([true, ""]);
+    record("warning", { code: "STORE_REMOVED", message: "the store was removed" });
+    expect([prompts.busy, prompts.refusal]).toEqual([false, "the store was removed"]);
+  });
+
+  it("that another window has stopped does not block this one", async () => {
+    vi.useFakeTimers();
+    const { prompts } = setting();
+    await prompts.move("undo");
+    vi.runAllTimers();
+    vi.useRealTimers();
+    expect(prompts.busy).toBe(false);
   });
 
   it("is refused with a message", async () => {
     for (const [answer, words] of [
       [{ status: 409, code: "BUSY", message: "" }, /story is busy/],
-      [{ status: 404, code: "NO_TURN", message: "no" }, /nothing to undo/],
+      [{ status: 404, code: "NO_TURN", message: "no" }, /no such turn/],
+      [{ status: 409, code: "OTHER_TURN", message: "" }, /has gone on/],
       [{ status: 0, code: "", message: "" }, /^The game could not be reached. Try again/],
       [{ status: 403, code: "FORBIDDEN", message: "no" }, /has ended/],
     ] as const) {

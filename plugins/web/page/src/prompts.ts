@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The player's prompts: being sent, waiting for their turn, or refused with a message. And what undoes them.
+// The player's prompts: being sent, waiting for their turn, or refused with a message; and the moves that undo or repeat them.
 import { enterAgain } from "./connection_token.ts";
 import type { Session, Turn } from "./session/session.ts";
 
@@ -9,13 +9,16 @@ export interface Answer {
   message: string;
 }
 
-// Undoes the last prompt, plays it again, or starts over.
-export type Move = "undo" | "again" | "restart";
+// Undoes the last prompt, plays it again, starts over, or goes to the end of a turn.
+export type Move = "undo" | "again" | "restart" | number;
 
 export type Post = (path: string, body?: string) => Promise<Answer>;
 
 // The server's limit for a request body, in bytes.
 export const largestBody = 1024 * 1024;
+
+// How long a move may take to come back, in milliseconds.
+const kPatience = 5000;
 
 export class Prompts {
   // Prompts that are not in the story yet: the first may be about to begin its turn, the second waits.
@@ -28,6 +31,9 @@ export class Prompts {
   // Turns that this window cancelled. Other windows do not know of it.
   #stopped = new WeakSet<Turn>();
   #turns = 0;
+  // The number of the last record before the move began.
+  #movingSince = 0;
+  #patience: ReturnType<typeof setTimeout> | undefined;
   #post: Post;
   #listeners = new Set<() => void>();
   #unsubscribe: () => void;
@@ -40,6 +46,7 @@ export class Prompts {
   }
 
   dispose(): void {
+    clearTimeout(this.#patience);
     this.#unsubscribe();
   }
 
@@ -88,16 +95,30 @@ export class Prompts {
     this.#changed();
   }
 
-  // The game then sends what the player reads next.
+  // Lasts until the game has moved, or says why it did not.
   async move(move: Move): Promise<void> {
     if (this.busy) return;
+    this.#movingSince = this.#session.lastSeq;
     this.isMoving = true;
     this.refusal = "";
     this.#changed();
-    const answer = await this.#posted(`/api/${move}`);
+    const turn = this.#session.turnId;
+    const answer =
+      typeof move === "number"
+        ? await this.#posted("/api/go", JSON.stringify({ turn, to: move }))
+        : await this.#posted(`/api/${move}`, JSON.stringify({ turn }));
+    if (answer.status === 202) {
+      // Another window may have stopped the move, which leaves no record.
+      this.#patience = setTimeout(() => this.#endMove(), kPatience);
+      return this.#follow();
+    }
+    this.#endMove(moveWordsFor(answer));
+  }
+
+  #endMove(refusal = ""): void {
+    clearTimeout(this.#patience);
     this.isMoving = false;
-    if (answer.status === 202) return this.#changed();
-    this.refuse(moveWordsFor(answer));
+    this.refuse(refusal);
   }
 
   refuse(words: string): void {
@@ -124,7 +145,10 @@ export class Prompts {
       if (index >= 0) this.pending.splice(index, 1);
       // A new turn has begun, so the server accepts a prompt again.
       this.refusal = "";
+      if (this.isMoving) this.#endMove();
     }
+    const { stray } = this.#session;
+    if (this.isMoving && stray !== undefined && stray.seq > this.#movingSince) this.#endMove(stray.message);
     this.#changed();
   }
 
@@ -156,7 +180,8 @@ const unreachableWords = "The game could not be reached. Your words are still he
 function moveWordsFor(answer: Answer): string {
   if (answer.status === 0) return "The game could not be reached. Try again.";
   if (answer.code === "BUSY") return "The story is busy. Wait for a turn to end.";
-  if (answer.code === "NO_TURN") return "There is nothing to undo.";
+  if (answer.code === "OTHER_TURN") return "The story has gone on in the meantime.";
+  if (answer.code === "NO_TURN") return "There is no such turn.";
   return wordsFor(answer);
 }
 

@@ -147,16 +147,42 @@ describe("the story", () => {
     const plan = { planId: "p" };
     await take(["plan_started", { plan: { metadata: { ending: "Out" } } }, plan], ["plan_ended", { success: true }, plan], saved(2));
     expect(moves()).toEqual(["Undo", "Another answer", "Start over"]);
-    for (const each of all(".moves mdui-button")) {
-      (each as HTMLElement).click();
+    const places = ["undo", "again", "restart"];
+    for (const [at, place] of places.entries()) {
+      (all(".moves mdui-button")[at] as HTMLElement).click();
       await settled();
+      expect(posted.at(-1)).toBe(`/api/${place} {"turn":2}`);
+      expect(moves()).toEqual([]);
+      await take(["warning", { code: "X", message: "no" }]);
     }
-    expect(posted.map((one) => one.trim())).toEqual(["/api/undo", "/api/again", "/api/restart"]);
     await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
     expect(moves()).toEqual([]);
-    expect(all(".undone").length).toBe(2);
-    await take(["session_moved", { turn: 0, narrative: "Told.", choices: ["a"], ending: "Out", playsAgain: true }]);
-    expect([texts(".moved").at(-1), all(".telling, narratoria-choices, .ending").length]).toEqual(["Played again:", 1]);
+    expect(all(".undone").length).toBe(3);
+    await take(["session_moved", { turn: 2, narrative: "Told.", choices: ["a"], playsAgain: true }], ["prompt", { text: "y" }]);
+    expect([texts(".moved").at(-1), texts(".words").at(-1)]).toEqual(["Played again", "y"]);
+  });
+
+  it("lets the player return to an undone turn", async () => {
+    const saved = (turn: number): Given => ["turn_ended", { outcome: "completed", generations: 1, choices: [], turn }];
+    const picture = ofTool("tool_event", { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "/x.png", metadata: {} });
+    await take(...started, ofTool("attempt_started", { attempt: 1 }), picture, saved(1), ["prompt", { text: "y" }], saved(2));
+    await take(["session_moved", { turn: 1, narrative: "Told.", choices: [] }]);
+    expect(texts(".moved")).toEqual(["UndoneReturn here", "Back to: x"]);
+    // Once with its turn, and once where the story goes on.
+    expect(all("narratoria-asset").length).toBe(2);
+    (all(".undoing mdui-button")[0] as HTMLElement).click();
+    await settled();
+    expect(posted.at(-1)).toBe('/api/go {"turn":1,"to":2}');
+    await take(["session_moved", { turn: 2, narrative: "Told on.", choices: [] }]);
+    expect(texts(".moved")).toEqual(["Back to: y"]);
+    expect(all("narratoria-turn").map((one) => (one as HTMLElement).hidden)).toEqual([false, false, true, false]);
+  });
+
+  it("offers to try again once, whether the game is saved or not", async () => {
+    await take(["prompt", { text: "x" }], ["turn_ended", { outcome: "timeout", generations: 1, choices: [] }]);
+    expect(texts("mdui-button").filter((one) => one !== "")).toEqual(["Try again"]);
+    await take(["prompt", { text: "x" }], ["turn_ended", { outcome: "timeout", generations: 1, choices: [], turn: 1 }]);
+    expect(texts("mdui-button").filter((one) => one !== "")).toEqual(["Undo", "Try again"]);
   });
 
   it("has the language of the story on the story's texts only", async () => {

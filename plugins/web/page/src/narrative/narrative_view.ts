@@ -413,7 +413,7 @@ export class NarrativeView extends LitElement {
                   chapter.turns.length,
                   chapter.turns.reduce((sum, turn) => sum + turn.revision, 0),
                   chapter.turns.filter((turn) => this.prompts?.hasStopped(turn)).length,
-                  isQuiet && chapter.turns.at(-1)?.index === last,
+                  isQuiet && (chapter.turns.at(-1)?.index === last || chapter.turns.some((turn) => turn.isUndone)),
                   this.#newAfter,
                   this.reading?.details,
                   session,
@@ -452,7 +452,8 @@ export class NarrativeView extends LitElement {
           .language=${this.session?.language ?? ""}
           ?open=${isQuiet && turn.index === last}
           ?details=${this.reading?.details ?? false}
-          ?saved=${this.session?.isSaved === true}
+          ?quiet=${isQuiet}
+          ?saved=${this.session?.turnId !== undefined}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
           @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}
           @move=${(event: CustomEvent<Move>) => this.#move(event.detail)}

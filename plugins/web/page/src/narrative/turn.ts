@@ -6,7 +6,7 @@ import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
 import "mdui/components/button.js";
 import type { Move } from "../prompts.ts";
-import type { Narrative, Turn, TurnEntry, UiPlaceholder } from "../session/session.ts";
+import { type Narrative, type Turn, type TurnEntry, type UiPlaceholder, canUndo } from "../session/session.ts";
 import "../text/long_text.ts";
 import { paragraphs } from "../text/long_text.ts";
 import { counted, shortened } from "../text/shorten.ts";
@@ -32,6 +32,8 @@ export class TurnView extends LitElement {
   @property({ type: Number }) newAfter = 0;
   // True if the player can undo turns.
   @property({ type: Boolean }) saved = false;
+  // True if nothing runs, so that the player can go to an undone turn.
+  @property({ type: Boolean }) quiet = false;
   // The language of the story's texts; "" if unknown.
   @property() language = "";
   @state() private shown = kEntries;
@@ -141,24 +143,40 @@ export class TurnView extends LitElement {
         overflow-wrap: anywhere;
       }
 
-      .undone .telling {
+      :host([hidden]) {
+        display: none;
+      }
+
+      .undone :is(h2, .telling, .ending) {
         color: rgb(var(--mdui-color-on-surface-variant));
+      }
+
+      .undone narratoria-asset {
+        opacity: 0.5;
+      }
+
+      .undoing {
+        display: flex;
+        align-items: center;
+        gap: 0.75rem;
+        margin-bottom: 0.75rem;
       }
 
       .moves {
         display: flex;
         flex-wrap: wrap;
-        gap: 0 1.5rem;
+        margin-inline-start: -0.75rem;
       }
 
-      .moves mdui-button {
+      .moves mdui-button,
+      .undoing mdui-button {
         min-width: 0;
         font-family: var(--font-page);
       }
 
-      .moves mdui-button::part(button),
-      .moves mdui-button::part(label) {
-        padding-inline: 0;
+      :is(.moves, .undoing) mdui-button::part(button),
+      :is(.moves, .undoing) mdui-button::part(label) {
+        padding-inline: 0.375rem;
       }
 
       narratoria-asset {
@@ -274,7 +292,12 @@ export class TurnView extends LitElement {
     const entries = turn.entries.filter((one) => isShown(turn, one));
     const left = entries.length - this.shown;
     const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
+    // It repeats a turn, so nothing is lost.
+    this.hidden = turn.isUndone === true && turn.movedTo !== undefined;
+    if (this.hidden) return nothing;
     return html`<article class=${turn.isUndone === true ? "undone" : ""} aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
+      ${turn.isUndone === true ? this.#undone(turn) : nothing}
+      ${turn.isAgain === true && turn.isUndone !== true ? html`<p class="moved">Played again</p>` : nothing}
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
       ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn)}</p>`}
       ${left > 0
@@ -290,14 +313,13 @@ export class TurnView extends LitElement {
       )}
       ${isThinking(turn) ? thinking() : nothing}
       ${this.#ending(endingOf(turn))}
-      ${remark === undefined
+      ${remark === undefined || (remark.words.length === 0 && !this.#retries)
         ? nothing
         : html`<narratoria-remark
             .remark=${remark}
-            ?open=${this.open}
+            ?open=${this.#retries}
             @retry=${() => this.dispatchEvent(new CustomEvent("prompt", { detail: remark.retry ?? "" }))}
           ></narratoria-remark>`}
-      ${turn.isUndone === true ? html`<p class="moved">This was undone.</p>` : nothing}
       ${this.open && this.saved ? this.#moves(turn) : nothing}
       ${hasDetails
         ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
@@ -357,17 +379,24 @@ export class TurnView extends LitElement {
     return html`<p class="ending"><span><span class="unseen">The end: </span><span dir="auto" lang=${this.language || nothing}>${name}</span></span></p>`;
   }
 
+  // In a saved game the prompt is played again instead, so that the failure does not stay in the story.
+  get #retries(): boolean {
+    return this.open && !this.saved;
+  }
+
   #moves(turn: Turn): unknown {
     const moves = movesOf(turn);
     if (moves.length === 0) return nothing;
-    return html`<div class="moves">
-      ${moves.map(
-        ([move, words]) =>
-          html`<mdui-button variant="text" @click=${() => this.dispatchEvent(new CustomEvent<Move>("move", { detail: move }))}
-            >${words}</mdui-button
-          >`,
-      )}
-    </div>`;
+    return html`<div class="moves">${moves.map(([move, words]) => this.#button(move, words))}</div>`;
+  }
+
+  #undone(turn: Turn): unknown {
+    return html`<p class="moved undoing"><span>Undone</span>${this.quiet && turn.id !== undefined ? this.#button(turn.id, "Return here") : nothing}</p>`;
+  }
+
+  #button(move: Move, words: string): unknown {
+    const make = (): void => void this.dispatchEvent(new CustomEvent<Move>("move", { detail: move }));
+    return html`<mdui-button variant="text" @click=${make}>${words}</mdui-button>`;
   }
 
   // A UI event that no plugin can show: its name, with its content folded (spec 000 §4.4).
@@ -382,12 +411,11 @@ export class TurnView extends LitElement {
   }
 }
 
-// At the beginning there is nothing to undo.
 function movesOf(turn: Turn): [Move, string][] {
-  if (turn.movedTo === 0) return [];
+  if (!canUndo(turn)) return [];
   const moves: [Move, string][] = [
     ["undo", "Undo"],
-    ["again", "Another answer"],
+    ["again", remarkOf(turn) === undefined ? "Another answer" : "Try again"],
   ];
   if (endingOf(turn) !== undefined) moves.push(["restart", "Start over"]);
   return moves;

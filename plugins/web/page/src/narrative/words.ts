@@ -2,7 +2,7 @@
 // Messages about problems in a turn: remarks for the reader, and details of tools and narrator on demand.
 import { categoryOf } from "../assets/asset_words.ts";
 import { objectOf, textOf } from "../session/record.ts";
-import type { Asset, Invocation, PlanRun, Turn, Usage } from "../session/session.ts";
+import { type Asset, type Invocation, type PlanRun, type Turn, type Usage, canUndo } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
 // A remark at the end of a turn with problems.
@@ -15,6 +15,7 @@ export interface Remark {
 
 const kWords = 300;
 const kEnding = 200;
+const kBackTo = 120;
 const kFailures = 5;
 
 // Returns undefined for a turn without problems. `stoppedHere`: this window cancelled the turn.
@@ -128,11 +129,12 @@ export function refusalWords(asset: Asset): string {
   return `${kinds[categoryOf(asset)]} could not be shown.`;
 }
 
-// "The story goes on from turn 3."; undefined if the session did not move.
-export function movedWords({ movedTo: turn, playsAgain }: Turn): string | undefined {
-  if (turn === undefined) return undefined;
-  if (playsAgain === true) return "Played again:";
-  return turn === 0 ? "The story goes on from its beginning." : `The story goes on from turn ${turn.toLocaleString("en")}.`;
+// "Back to: I light the torch"; undefined if the session did not move.
+export function movedWords(turn: Turn): string | undefined {
+  if (turn.movedTo === undefined) return undefined;
+  if (!canUndo(turn)) return "The story goes on from its beginning.";
+  if (turn.backTo !== undefined) return `Back to: ${shortened(turn.backTo, kBackTo)}`;
+  return `The story goes on from turn ${turn.movedTo.toLocaleString("en")}.`;
 }
 
 // "The choices are 1 to 3."

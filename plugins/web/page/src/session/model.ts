@@ -147,6 +147,8 @@ export interface Patch {
   toolId: string | undefined;
   // The author of a patch that is not from a tool: "" is the host, otherwise a plugin's id.
   by: string | undefined;
+  // True if the session went to another turn.
+  isMove?: boolean;
   patch: JsonObject;
   // Merged after the patch. A null in it is a value, whereas a null in the patch removes the member.
   nulls: JsonObject | undefined;
@@ -180,6 +182,8 @@ export interface Turn {
   index: number;
   // undefined if the host ran a plan without a prompt.
   prompt?: { text: string } | undefined;
+  // True if the prompt is one that was played again.
+  isAgain?: boolean;
   // The number of the stored turn; undefined in a game that is not saved.
   id?: number | undefined;
   // The shown turn that this one continues.
@@ -188,8 +192,10 @@ export interface Turn {
   isUndone?: boolean;
   // The turn of the store, 0 for the beginning, that the session went to. This turn repeats its end.
   movedTo?: number | undefined;
-  // The prompt after that turn follows, for another answer.
-  playsAgain?: boolean;
+  // Prompts that are not shown come before that turn.
+  isLater?: boolean;
+  // The prompt of that turn, if it is shown.
+  backTo?: string | undefined;
   // The story's ending that this turn of the store reached.
   ending?: string | undefined;
   started: number;

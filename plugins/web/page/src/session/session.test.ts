@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
 import { announcements } from "../shell/announce.ts";
-import { type Invocation, Session } from "./session.ts";
+import { type Invocation, Session, canUndo } from "./session.ts";
 import { type Draft, numbered, played, stream } from "./testing.ts";
 
 const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
@@ -154,11 +154,26 @@ describe("a move", () => {
     expect(undone(turn(1), turn(2), move(1), turn(3), move(2))).toEqual([2, 3]);
     // Turn 2 is one of the host, which is not shown.
     expect(undone(turn(1), turn(3), move(2))).toEqual([1]);
+    // Turn 3 is, too: on the new branch, and then at the beginning of a new game.
+    expect(undone(turn(1), turn(2), move(1), turn(4), move(3))).toEqual([1, 3]);
+    expect(undone(turn(1), turn(2), move(0), turn(4), move(3))).toEqual([0, 1, 3]);
+    // A plan of the host has no number.
+    const host: Draft[] = [plan("p"), planEnded("p")];
+    expect(undone(turn(1), host, turn(3), move(2))).toEqual([2]);
+    expect(undone(turn(1), host, turn(3), move(1))).toEqual([1, 2]);
   });
 
   it("is possible once a turn is saved", () => {
-    expect(played(prompt("x"), ended("completed", 1)).isSaved).toBe(false);
-    expect(played(turn(1)).isSaved).toBe(true);
+    expect(played(prompt("x"), ended("completed", 1)).turnId).toBeUndefined();
+    expect(played(turn(1)).turnId).toBe(1);
+    expect(played(turn(1), turn(2), move(1)).turnId).toBe(1);
+  });
+
+  it("undoes nothing before the first prompt, also after a turn of the host", () => {
+    const possible = (...drafts: (Draft | Draft[])[]): boolean => canUndo(played(...drafts).turns.at(-1)!);
+    expect([possible(turn(1)), possible(turn(1), move(0)), possible(turn(2), move(1))]).toEqual([true, false, false]);
+    // A game that goes on.
+    expect([possible(move(3)), possible(move(3), turn(4), move(3))]).toEqual([true, true]);
   });
 
   it("to the beginning tells the opening again", () => {

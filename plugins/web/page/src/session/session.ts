@@ -70,8 +70,12 @@ export class Session {
   caughtUp = false;
   // Increases with each change.
   version = 0;
-  // True if the game is saved, so that the player can undo turns.
-  isSaved = false;
+  // The number of the last stored turn, 0 for the beginning; undefined if the game is not saved.
+  turnId: number | undefined;
+  // Why the game is not being saved; "" if it is.
+  storeFault = "";
+  // The last warning that belongs to no turn.
+  stray: { seq: number; message: string } | undefined;
 
   readonly turns: Turn[] = [];
   // By PlanRun.key, in the order of their start.
@@ -82,6 +86,8 @@ export class Session {
 
   // The shown turn at whose end the session is.
   #current: Turn | undefined;
+  // True if the next prompt is one that is played again.
+  #playsAgain = false;
   // The state after the session last moved, and the number of patches before it.
   #moved: { state: JsonObject; patches: number } | undefined;
   #last: number | undefined;
@@ -195,11 +201,14 @@ export class Session {
     if (before !== undefined) endTurn(before, "completed", record.seq, time);
     const turn = this.#newTurn(record, time);
     turn.prompt = { text: textOf(record.event, "text") ?? "" };
-    turn.previous = this.#current;
+    turn.isAgain = this.#playsAgain;
+    this.#playsAgain = false;
   }
 
   #newTurn(record: EventRecord, time: number): Turn {
     const turn = blankTurn(this.turns.length, record.seq, time);
+    turn.previous = this.#current;
+    this.#current = turn;
     this.turns.push(turn);
     return turn;
   }
@@ -265,28 +274,30 @@ export class Session {
       turn.choices = choices.length === 0 ? undefined : { planKey: turn.choices?.planKey, prompt: turn.choices?.prompt, choices };
     }
     turn.id = numberOf(record.event, "turn");
-    if (turn.id !== undefined) {
-      this.isSaved = true;
-      this.#current = turn;
-    }
+    this.turnId = turn.id ?? this.turnId;
     endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
   }
 
   #sessionMoved(record: EventRecord, time: number): void {
     const to = numberOf(record.event, "turn") ?? 0;
-    const before = this.#undoAfter(to, record.seq);
-    const turn = this.#newTurn(record, time);
-    Object.assign(turn, { id: to, movedTo: to, previous: before });
-    this.isSaved = true;
-    this.#current = turn;
+    this.turnId = to;
+    this.#current = this.#undoAfter(to, record.seq);
     if (record.state !== undefined) this.#replaceState(record.state, time);
-    turn.playsAgain = flagOf(record.event, "playsAgain") === true;
-    // The player has read what comes before the prompt.
-    if (turn.playsAgain) return endTurn(turn, "completed", record.seq, time);
+    this.#playsAgain = flagOf(record.event, "playsAgain") === true;
+    // The player has read what comes before that prompt.
+    if (this.#playsAgain) return;
+    const turn = this.#newTurn(record, time);
+    turn.id = turn.movedTo = to;
     turn.ending = textOf(record.event, "ending");
+    const told = textOf(record.event, "narrative") ?? "";
+    // The prompts before a turn that was stored before this page are not shown.
+    turn.isLater = to > 0 && (turn.index === 0 || told !== "");
+    const source = turn.previous?.id === to ? turn.previous : undefined;
+    turn.backTo = source?.prompt?.text ?? source?.backTo;
     // The opening may be far above.
-    const text = to === 0 ? this.opening.text : (textOf(record.event, "narrative") ?? "");
+    const text = canUndo(turn) ? told : this.opening.text;
     if (text !== "") addNarrative(turn, record.seq, text);
+    turn.entries.push(...(source?.entries.filter((one) => one.what === "asset") ?? []));
     const choices = textsOf(record.event, "choices");
     if (choices.length > 0) turn.choices = { choices };
     endTurn(turn, "completed", record.seq, time);
@@ -294,13 +305,15 @@ export class Session {
 
   // Marks the turns that are not on the path to the stored turn `to`. Returns the last shown one that is.
   #undoAfter(to: number, seq: number): Turn | undefined {
-    // Turns of the host are not shown. The numbers of turns increase.
-    let last: Turn | undefined;
-    for (const one of this.turns) if (one.id !== undefined && one.id <= to && one.id >= (last?.id ?? 0)) last = one;
+    let last = this.turns.findLast((one) => one.id === to);
+    // Otherwise it is a turn of the host, which has no number here: one on the way to the current turn.
+    for (let one = this.#current; last === undefined && one !== undefined; one = one.previous) {
+      if (firstId(one) <= to) last = one;
+    }
     const path = new Set<Turn>();
     for (let one = last; one !== undefined; one = one.previous) path.add(one);
     for (const one of this.turns) {
-      const isUndone = !path.has(one) && one.id !== undefined;
+      const isUndone = !path.has(one);
       if (isUndone === (one.isUndone ?? false)) continue;
       one.isUndone = isUndone;
       one.revision = seq;
@@ -315,7 +328,7 @@ export class Session {
     for (const patch of this.patches.slice(this.#moved?.patches ?? 0)) before = merger.apply(before, patch);
     const patch = difference(before, state);
     if (Object.keys(patch.patch).length > 0) {
-      this.patches.push({ time, planKey: undefined, toolId: undefined, by: "", patch: patch.patch, nulls: patch.nulls });
+      this.patches.push({ time, planKey: undefined, toolId: undefined, by: "", isMove: true, patch: patch.patch, nulls: patch.nulls });
     }
     this.#moved = { state, patches: this.patches.length };
   }
@@ -629,10 +642,30 @@ export class Session {
 
   #warning(record: EventRecord): void {
     const turn = this.#planOf(record)?.turn ?? this.running;
-    if (turn === undefined) return;
-    turn.warnings.push({ toolId: record.toolId ?? undefined, message: textOf(record.event, "message") ?? "" });
+    const message = textOf(record.event, "message") ?? "";
+    const code = textOf(record.event, "code") ?? "";
+    if (code === "STORE_RECOVERED") this.storeFault = "";
+    else if (code.startsWith("STORE_")) this.storeFault = message;
+    if (turn === undefined) return void (this.stray = { seq: record.seq, message });
+    turn.warnings.push({ toolId: record.toolId ?? undefined, message });
     turn.revision = record.seq;
   }
+}
+
+// The lowest number that the stored turn can have.
+function firstId(turn: Turn): number {
+  let later = 0;
+  let one: Turn | undefined = turn;
+  for (; one !== undefined && one.id === undefined; one = one.previous) later += 1;
+  return (one?.id ?? 0) + later;
+}
+
+// True if a prompt comes before the end of this turn.
+export function canUndo(turn: Turn): boolean {
+  for (let one: Turn | undefined = turn; one !== undefined; one = one.previous) {
+    if (one.prompt !== undefined || one.isLater === true) return true;
+  }
+  return false;
 }
 
 function addNarrative(turn: Turn, seq: number, text: string): void {

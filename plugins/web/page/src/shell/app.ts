@@ -282,7 +282,7 @@ export class App extends LitElement {
   // Keyed by the session, because a view's state (the turn being read, the selected patch) belongs to one session.
   override render(): unknown {
     return html`${this.isWide ? this.#rail() : nothing}
-      <div role="status">${this.#banner()}${this.#storyFaults()}</div>
+      <div role="status">${this.#banner()}${this.#storeFault()}${this.#storyFaults()}</div>
       <main aria-label=${names[this.route.place]}>${keyed(this.session, this.#place())}</main>
       ${this.isWide ? nothing : this.#bar()}
       <narratoria-announcer .session=${this.session} .prompts=${this.prompts}></narratoria-announcer>
@@ -383,6 +383,15 @@ export class App extends LitElement {
     </div>`;
   }
 
+  #storeFault(): unknown {
+    const fault = this.session.storeFault;
+    if (fault === "") return nothing;
+    return html`<div class="banner ended faults">
+      <span>This game is not being saved.</span>
+      <span>${shortened(fault, 300)}</span>
+    </div>`;
+  }
+
   #storyFaults(): unknown {
     const faults = this.session.storyFaults;
     if (faults.length === 0) return nothing;
@@ -415,15 +424,16 @@ export class App extends LitElement {
     this.#read = undefined;
     this.hasNews = false;
     const session = this.session;
-    let { title, storyFaults } = session;
+    let { title, storyFaults, storeFault } = session;
     this.#unsubscribe = session.subscribe(() => {
       const isElsewhere = this.route.place !== "narrative";
       const newest = session.turns.at(-1)?.narratives.at(-1)?.seq ?? 0;
       if (!isElsewhere || !session.caughtUp || this.#read === undefined) this.#read = newest;
       this.hasNews = isElsewhere && newest > this.#read;
       this.hasRunningTools = session.running?.plans.some((plan) => plan.ended === undefined) ?? false;
-      if (title !== session.title || storyFaults !== session.storyFaults) this.requestUpdate();
-      ({ title, storyFaults } = session);
+      const isChanged = title !== session.title || storyFaults !== session.storyFaults || storeFault !== session.storeFault;
+      if (isChanged) this.requestUpdate();
+      ({ title, storyFaults, storeFault } = session);
     });
   }
 

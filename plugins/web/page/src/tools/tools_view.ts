@@ -398,7 +398,7 @@ export class ToolsView extends SessionView {
       ${
         plans.length === 0
           ? html`<p class="card none">
-              ${turn.outcome === undefined ? "The narrator is making a plan." : "The narrator replied without a plan."}
+              ${turn.outcome === undefined ? "The narrator is making a plan." : turn.movedTo === undefined ? "The narrator replied without a plan." : "No tool ran here."}
             </p>`
           : html`<div class="plans ${plans.length > 1 ? "several" : ""}" tabindex=${plans.length > 1 ? 0 : nothing} role="group" aria-label=${counted(plans.length, "plan")} @scroll=${this.#cut} style=${styleMap({ "--plans": String(plans.length) })}>
               ${plans.map((plan, index) => this.#planCard(plan, index, plans, selected))}
@@ -506,7 +506,8 @@ function indexOf(event: Event): number | undefined {
 function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean): TemplateResult {
   const state = turnState(turn);
   const plan = turn.plans.at(-1);
-  const about = [turnOutcome(turn)];
+  if (turn.movedTo !== undefined) return html`<div class="turn"><span class="says clipped" dir="auto">${titleOf(turn)}</span></div>`;
+  const about = [turn.isUndone === true ? "undone" : turnOutcome(turn)];
   if (turn.plans.length > 1) about.push(counted(turn.plans.length, "plan"));
   const tools = invocationsOf(turn).length;
   about.push(tools === 0 ? "no tools" : counted(tools, "tool"));
