@@ -61,7 +61,7 @@ struct Policy {
 
 Settings read_settings(File& file);
 
-// Reads .namel3ss/trust/policy.toml.
+inline constexpr const char* kPolicyFile = ".namel3ss/trust/policy.toml";
 Policy read_policy(File& file);
 
 }  // namespace narratoria::tool::project
