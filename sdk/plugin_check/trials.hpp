@@ -12,6 +12,7 @@
 #include "plugin_check/child.hpp"
 #include "plugin_check/exercise.hpp"
 #include "plugin_check/library_file.hpp"
+#include "plugin_check/loading.hpp"
 
 namespace narratoria::command::plugin_check {
 
