@@ -4,6 +4,7 @@
 import pytest
 
 from harness import Command
+from project_folders import Project
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +21,9 @@ def command(tmp_path):
     one = Command(tmp_path)
     yield one
     one.end()
+
+
+@pytest.fixture
+def project(command):
+    """A Namel3ss project in that folder."""
+    return Project(command)
