@@ -47,7 +47,7 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   await player.story.getByText("Undone", { exact: true }).waitFor();
   await player.hasFocus(player.input);
   await player.go("State");
-  await player.main.getByText("the host").first().waitFor();
+  await player.main.getByText("going back").first().waitFor();
   expect(await player.main.getByRole("treeitem", { name: /lit.*true/ }).count()).toBe(0);
   await player.go("Narrative");
   await player.choice(words).click();
