@@ -98,9 +98,10 @@ std::optional<rapidjson::Document> read_object(const Request& request) {
 std::optional<std::uint64_t> number_of(std::string_view body, const char* name) {
     rapidjson::Document parsed;
     parsed.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
-    if (parsed.HasParseError() || !parsed.IsObject()) return std::nullopt;
-    const auto member = parsed.FindMember(name);
-    if (member == parsed.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
+    const rapidjson::Document& object = parsed;
+    if (object.HasParseError() || !object.IsObject()) return std::nullopt;
+    const auto member = object.FindMember(name);
+    if (member == object.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
     return member->value.GetUint64();
 }
 

@@ -42,7 +42,7 @@ bool has_python(std::istream& program) {
 }  // namespace
 
 std::vector<std::string> read_variables(File& file) {
-    constexpr std::string_view kSpace = " \t\v\f\r";
+    constexpr std::string_view kBlanks = " \t\v\f\r";
     constexpr std::string_view kExport = "export";
     const auto strip = [](std::string_view part, std::string_view all) {
         part.remove_prefix(std::min(part.find_first_not_of(all), part.size()));
@@ -53,23 +53,23 @@ std::vector<std::string> read_variables(File& file) {
     while (!text.empty()) {
         const auto byte = static_cast<size_t>(text.data() - file.text().data());
         const size_t end = std::min(text.find_first_of("\r\n"), text.size());
-        const std::string_view line = strip(text.substr(0, end), kSpace);
+        const std::string_view line = strip(text.substr(0, end), kBlanks);
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.empty() || line.starts_with('#')) continue;
         const size_t sign = line.find('=');
-        std::string_view name = strip(line.substr(0, std::min(sign, line.size())), kSpace);
-        if (name.starts_with(kExport) && name.find_first_of(kSpace) == kExport.size()) {
-            name = strip(name.substr(kExport.size()), kSpace);
+        std::string_view name = strip(line.substr(0, std::min(sign, line.size())), kBlanks);
+        if (name.starts_with(kExport) && name.find_first_of(kBlanks) == kExport.size()) {
+            name = strip(name.substr(kExport.size()), kBlanks);
         }
         if (sign == std::string_view::npos || name.empty() ||
-            name.find_first_of(kSpace) != std::string_view::npos ||
+            name.find_first_of(kBlanks) != std::string_view::npos ||
             line.find('\0') != std::string_view::npos) {
             file.warn(byte, "project-variable", "",
                       "this line is not a variable, and is ignored; write NAME=value, or # before "
                       "a comment");
             continue;
         }
-        std::string_view value = strip(line.substr(sign + 1), kSpace);
+        std::string_view value = strip(line.substr(sign + 1), kBlanks);
         for (const char* quote : {"\"", "'"}) value = strip(value, quote);
         set_variable(out, std::string(name) + "=" + std::string(value));
     }

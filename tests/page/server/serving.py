@@ -67,10 +67,10 @@ def sanitizers():
 class Page:
     """The page of one session, with the cookie of an authenticated browser."""
 
-    def __init__(self, folder, story, *arguments, env=None):
+    def __init__(self, folder, story, *arguments, env=None, program=(NARRATORIA, "serve", "--json", "--story")):
         self.errors = open(folder / "serve.err", "w+b")
         self.process = subprocess.Popen(
-            [NARRATORIA, "serve", "--json", "--story", story, *arguments],
+            [*program, story, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
             env=env or environment(), cwd=folder, preexec_fn=default_signals)
         ready, _, _ = select.select([self.process.stdout], [], [], DEADLINE)

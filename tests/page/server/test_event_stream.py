@@ -4,11 +4,12 @@
 import json
 import os
 import resource
+import sys
 
 import jsonschema
 import pytest
 
-from serving import (TORCH, done, environment, event, log, patch, plan, said, sanitizers,
+from serving import (BUILD, TORCH, Command, Page, done, environment, event, has_page, log, patch, plan, said, sanitizers,
                      tool_that_waits)
 
 SCHEMA = json.loads((TORCH.parents[2] / "abi/schemas/event-record-1.schema.json").read_text())
@@ -239,3 +240,37 @@ def test_stream_of_a_closed_connection_is_freed(serve):
     stream.until_log()
     page.post("/api/cancel")
     stream.until_turn_ended()
+
+
+@pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
+def test_move_of_the_host_as_the_first_record_has_its_state(tmp_path):
+    """The state of the session message is older: it was read when the page opened."""
+    saved = ["--store", tmp_path / "saves.db", "--session", "s"]
+    Command(tmp_path)("play", "--story", TORCH, *saved, "I light the torch").exits(0)
+    (tmp_path / "host.py").write_text(f"""
+import asyncio, json, os, sys
+sys.path.insert(0, {str(BUILD / "python")!r})
+from narratoria import aio
+
+async def main():
+    async with aio.Session(story=sys.argv[1], store="saves.db", id="s", plugins=["narratoria.web"]) as session:
+        while (url := session.published("narratoria.web", "url")) is None:
+            await asyncio.sleep(0.01)
+        print(json.dumps({{"url": url, "port": int(url.split(":")[2].split("/")[0])}}), flush=True)
+        while not os.path.exists("go"):
+            await asyncio.sleep(0.01)
+        session.go_to(None)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+""")
+    page = Page(tmp_path, TORCH, program=(sys.executable, "host.py"))
+    try:
+        stream = page.stream().begin()
+        assert stream.session["state"] != {}
+        (tmp_path / "go").touch()
+        # Not batch(): the number before the first record was unknown when the stream began.
+        [moved] = stream.message().data
+        assert (moved["event"]["turn"], moved["state"]) == (0, {})
+    finally:
+        page.end()

@@ -127,6 +127,7 @@ def test_on_a_terminal_the_game_is_saved_with_those_of_the_console(command, tmp_
     terminal.end()
     terminal = command.on_terminal("serve", "--story", TORCH, "--no-store", env=env)
     assert "saved in" not in terminal.read_until("Ctrl-C ends it.")
+    terminal.end()
 
 
 def test_turns_that_are_not_stored_are_counted_at_the_end(serve, tmp_path):

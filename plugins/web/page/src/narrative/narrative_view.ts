@@ -58,6 +58,8 @@ export class NarrativeView extends LitElement {
   // Records after this number are new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
   #turnsAtLoad = 0;
+  // The number of turns when the player asked to go to another one.
+  #turnsAtMove = Number.MAX_SAFE_INTEGER;
   #drawings = 0;
   #resize: ResizeObserver | undefined;
 
@@ -558,6 +560,11 @@ export class NarrativeView extends LitElement {
     const scroller = this.scroller;
     // The event of the reader's scroll may come later than this.
     this.#noteScroll();
+    // A move shortens the turns above, which looks like a scroll of the reader.
+    if ((this.session?.turns.length ?? 0) > this.#turnsAtMove) {
+      this.#follows = true;
+      this.#turnsAtMove = Number.MAX_SAFE_INTEGER;
+    }
     if (this.#follows) {
       const top = Math.min(this.#end, Math.max(0, this.#lastTurnTop() - kHeadroom));
       const isLoading = this.isLoading;
@@ -647,6 +654,7 @@ export class NarrativeView extends LitElement {
 
   #move(move: Move): void {
     this.#follows = true;
+    this.#turnsAtMove = this.session?.turns.length ?? 0;
     void this.prompts?.move(move);
     // The buttons disappear, so move the focus.
     this.input.focus();
