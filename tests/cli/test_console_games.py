@@ -194,6 +194,10 @@ def test_contradictory_options_are_refused(command, arguments):
     command("play", "--story", TORCH, *arguments).exits(2, f"{arguments[0]} contradicts {arguments[1]}")
 
 
+def test_blank_name_of_a_game_is_refused(command):
+    command("play", "--story", TORCH, "--session", " ").exits(2, "the name after --session is blank")
+
+
 @pytest.mark.parametrize("changes, why", [
     ({"XDG_DATA_HOME": "", "HOME": ""}, "neither XDG_DATA_HOME nor HOME"),
     ({"XDG_DATA_HOME": "/dev/null"}, "Not a directory"),
