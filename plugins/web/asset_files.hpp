@@ -60,8 +60,8 @@ public:
     // files that were read before stay known, for the turns that were undone.
     void on_move();
 
-    // The file of the event with that number, or null if the registry never had it. Valid until the
-    // next call.
+    // The file of the event with that number, or null if the registry does not have it and did not
+    // when it was last read before a move. Valid until the next call.
     const AssetFile* find(std::string_view number);
 
     // The number of events since the registry was last read. At most 1,024, or the number of the

@@ -184,7 +184,11 @@ public:
             if (!first_state_) first_state_ = read_state();
         }
         if (is_move) assets_.on_move();
-        if (is_move || kind == NAR_KIND_TURN_ENDED) turn_ = number_of(event.body(), "turn");
+        if (is_move || kind == NAR_KIND_TURN_ENDED) {
+            // A turn that could not be stored has the number 0.
+            const auto turn = number_of(event.body(), "turn");
+            if (is_move || turn.value_or(0) > 0) turn_ = turn;
+        }
         const std::shared_ptr<const std::string> state = needs_state ? read_state() : nullptr;
         log_.append(event.seq(), [&](std::string& out) {
             event.append_json(out);

@@ -263,14 +263,15 @@ void Session::begin_job() {
     running_ = true;
     current_ = std::move(jobs_.front());
     jobs_.pop_front();
-    // A cancelled move leaves no trace: nobody has seen its prompt yet.
-    if (current_.move && is_cancelled(current_.number)) return end_job();
-    try {
-        if (current_.move && !carry_out_move()) return end_job();
-    } catch (...) {
-        // Out of memory: the engine reports it and goes on.
-        end_job();
-        throw;
+    if (current_.move) {
+        try {
+            // A cancelled move leaves no trace: nobody has seen its prompt yet.
+            if (is_cancelled(current_.number) || !carry_out_move()) return end_job();
+        } catch (...) {
+            // Out of memory: the engine reports it and goes on.
+            end_job();
+            throw;
+        }
     }
     if (current_.script) {
         presentation_.forget_choices();

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -14,7 +13,6 @@
 #include "narratoria/host_loop.h"
 #include "narratoria/host_process.h"
 #include "narratoria/host_session.h"
-#include "narratoria/store.hpp"
 #include "narratoria/tool.h"
 #include "narratoria/ui_handler.h"
 #include "plugin/host.hpp"
@@ -271,153 +269,6 @@ TEST_F(ExtendTest, PluginCannotTakeTheGameFromThePlayer) {
     engine->run_until_idle();
     EXPECT_EQ(turns, 10);
     session.reset();
-}
-
-// ---- narratoria.turns/1
-
-class TurnsTest : public ExtendTest {
-protected:
-    void SetUp() override {
-        open_engine();
-        store = folder / "saves.db";
-        open_session({.narrator = narrator, .store = store});
-        extend();
-    }
-    void extend() {
-        host = session->extend("mover", NAR_EXTENSION_EVENT_SINK, idle_sink(), nullptr);
-        turns = service<nar_host_turns>(host, NAR_HOST_TURNS);
-    }
-    void play(std::string_view prompt) {
-        session->prompt(prompt);
-        engine->run_until_idle();
-    }
-    // The stored turn from which the session continues.
-    int64_t current() { return Json(session->current().view())["turn"].integer(); }
-    nar_status go_to(uint64_t turn) {
-        const nar_status status = turns->go_to(host, turn, nullptr);
-        engine->run_until_idle();
-        return status;
-    }
-
-    Narrator narrator{.id = "echo",
-                      .generate =
-                          [](std::string_view, const NarratorReply& reply) {
-                              reply.plan(R"({"requestId":"p","narrative":"Yes.","tools":[]})");
-                          },
-                      .cancel = {}};
-    std::string store;
-    const nar_host* host = nullptr;
-    const nar_host_turns* turns = nullptr;
-};
-
-TEST_F(TurnsTest, PluginUndoesPromptsAndStartsOver) {
-    play("one");
-    play("two");
-    session->patch_state(R"({"after":"two"})");
-    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
-    EXPECT_EQ(current(), 1);
-    EXPECT_EQ(session->state().view(), "{}");
-    EXPECT_EQ(go_to(2), NAR_OK);
-    EXPECT_EQ(current(), 2);
-    EXPECT_EQ(go_to(NAR_TURN_BEGINNING), NAR_OK);
-    EXPECT_EQ(current(), 0);
-    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_NOT_FOUND);
-    EXPECT_EQ(go_to(9), NAR_NOT_FOUND);
-    EXPECT_THAT(
-        log,
-        HasSubstr(
-            "plugin mover: the session did not go to a stored turn: the session has no turn 9"));
-    EXPECT_EQ(go_to(NAR_TURN_CURRENT), NAR_INVALID_ARGUMENT);
-}
-
-TEST_F(TurnsTest, PluginPlaysAPromptAgain) {
-    EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_NOT_FOUND);
-    run(plan_of({}));
-    EXPECT_EQ(turns->again(host, 1, nullptr), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(go_to(NAR_TURN_BEGINNING), NAR_OK);
-    session.reset();
-    open_session({.narrator = narrator, .store = store = folder / "other.db"});
-    extend();
-    play("one");
-    play("two");
-    for (const uint64_t turn : {uint64_t{NAR_TURN_CURRENT}, uint64_t{1}}) {
-        uint64_t submission = 0;
-        EXPECT_EQ(turns->again(host, turn, &submission), NAR_OK);
-        EXPECT_GT(submission, 0u);
-        engine->run_until_idle();
-    }
-    const Json all(session->turns().view());
-    EXPECT_EQ(all["turns"][2]["prompt"].string(), "two");
-    EXPECT_EQ(all["turns"][2]["parent"].integer(), 1);
-    EXPECT_EQ(all["turns"][3]["prompt"].string(), "one");
-    EXPECT_TRUE(all["turns"][3]["parent"].is_null());
-    EXPECT_EQ(current(), 4);
-}
-
-TEST_F(TurnsTest, MoveIsRefusedWhileATurnRuns) {
-    std::vector<nar_status> refused;
-    session->attach(
-        [&](Event) { refused.push_back(turns->go_to(host, NAR_TURN_BEGINNING, nullptr)); },
-        narratoria::kinds(Kind::TurnEnded));
-    play("one");
-    EXPECT_THAT(refused, ElementsAre(NAR_BUSY));
-    EXPECT_EQ(current(), 1);
-}
-
-// A plugin calls it in a callback, where the session must not change.
-TEST_F(TurnsTest, MoveHappensAfterTheCall) {
-    play("one");
-    EXPECT_EQ(turns->go_to(host, NAR_TURN_BEGINNING, nullptr), NAR_OK);
-    EXPECT_EQ(current(), 1);
-    EXPECT_EQ(turns->go_to(host, NAR_TURN_BEGINNING, nullptr), NAR_BUSY);
-    session->prompt("after the move");
-    engine->run_until_idle();
-    EXPECT_TRUE(Json(session->turns().view())["turns"][1]["parent"].is_null());
-}
-
-TEST_F(TurnsTest, CancelledMoveLeavesNoTrace) {
-    play("one");
-    for (auto* const move : {turns->go_to, turns->again}) {
-        uint64_t submission = 0;
-        const uint64_t turn = move == turns->go_to ? NAR_TURN_BEGINNING : NAR_TURN_CURRENT;
-        EXPECT_EQ(move(host, turn, &submission), NAR_OK);
-        EXPECT_TRUE(session->cancel(submission));
-        engine->run_until_idle();
-    }
-    EXPECT_EQ(current(), 1);
-    EXPECT_EQ(Json(session->turns().view())["turns"].size(), 1u);
-    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
-}
-
-TEST_F(TurnsTest, FailedMoveIsAWarningAndThePromptIsNotPlayed) {
-    play("one");
-    EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_OK);
-    // The store goes away between the request and the move.
-    ASSERT_EQ(std::filesystem::remove(store), true);
-    engine->run_until_idle();
-    EXPECT_EQ(current(), 1);
-    EXPECT_THAT(log, HasSubstr("the session could not go to a stored turn: "));
-    EXPECT_EQ(recorder.of(Kind::Prompt).size(), 1u);
-    EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "STORE_REMOVED");
-}
-
-TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
-    play("one");
-    session.reset();
-    const std::string id(Json(Store(store).sessions().view())[0]["id"].string());
-    open_session({.id = id, .store = store});
-    extend();
-    EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_INVALID_ARGUMENT);
-    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
-}
-
-TEST_F(TurnsTest, SessionWithoutAStoreCannotMove) {
-    session.reset();
-    open_session({.narrator = narrator});
-    extend();
-    play("one");
-    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_UNSUPPORTED);
-    EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_UNSUPPORTED);
 }
 
 TEST_F(ExtendTest, CancelledPromptDoesNotKeepTheNextFromWaiting) {

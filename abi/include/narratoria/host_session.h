@@ -57,22 +57,23 @@ typedef struct nar_host_prompt {
 /* ---- narratoria.turns/1 */
 #define NAR_HOST_TURNS "narratoria.turns/1"
 /* Moves between the stored turns of the session (store.h has values for `turn`). A move is a
- * submission (session.h): it runs after the call has returned, and publishes NAR_KIND_SESSION_MOVED.
- * If it fails, nothing has changed, and NAR_KIND_WARNING says why. The call and the move wait for the
- * disk. NAR_BUSY: a submission runs or waits. NAR_UNSUPPORTED: the session has no store. NAR_NOT_FOUND:
- * it has no such turn. Otherwise the store errors of store.h. `submission` may be NULL. */
+ * submission (session.h): it runs after the call has returned, and publishes
+ * NAR_KIND_SESSION_MOVED. If it fails, nothing has changed, and NAR_KIND_WARNING says why. The call
+ * and the move wait for the disk. NAR_BUSY: a submission runs or waits. NAR_UNSUPPORTED: the session
+ * has no store. NAR_NOT_FOUND: it has no such turn. Otherwise the store errors of store.h.
+ * `submission` may be NULL. */
 typedef struct nar_host_turns {
     uint32_t size;
     uint32_t reserved;
-    /* Goes to the end of a turn, as nar_session_go_to does: NAR_TURN_PREVIOUS undoes the last prompt,
-     * NAR_TURN_BEGINNING starts over, without the patches that the host made before the first prompt.
-     * NAR_INVALID_ARGUMENT: the turn has not ended, or is NAR_TURN_CURRENT.
+    /* Goes to the end of a turn, as nar_session_go_to does: NAR_TURN_PREVIOUS undoes the last
+     * prompt, NAR_TURN_BEGINNING starts over, without the patches that the host made before the
+     * first prompt. NAR_INVALID_ARGUMENT: the turn has not ended, or is NAR_TURN_CURRENT.
      * [engine-thread, active] */
     nar_status (*go_to)(const nar_host *host, uint64_t turn, uint64_t *submission);
-    /* Goes to the end of the turn before a prompt and plays the prompt again, as nar_session_again does
-     * without `tools`. NAR_TURN_CURRENT is the last prompt up to the current turn; an interrupted one
-     * that follows does not count. NAR_INVALID_ARGUMENT: the turn is not a prompt, or the session has no
-     * narrator. [engine-thread, active] */
+    /* Goes to the end of the turn before a prompt and plays the prompt again, as nar_session_again
+     * does without `tools`. NAR_TURN_CURRENT is the last prompt up to the current turn; an
+     * interrupted one that follows does not count. NAR_INVALID_ARGUMENT: the turn is not a prompt,
+     * or the session has no narrator. [engine-thread, active] */
     nar_status (*again)(const nar_host *host, uint64_t turn, uint64_t *submission);
 } nar_host_turns;
 

@@ -71,10 +71,9 @@ enum {
  * These functions wait for the disk: nar_session_create, nar_session_destroy, nar_session_go_to,
  * nar_session_again, nar_session_resume, nar_session_replay and nar_session_read_turns. The engine
  * also waits before it starts a tool that is not repeatable, and when a plugin goes to a turn
- * (nar_host_turns). Nothing else waits for the disk. The
- * first session with a store starts a thread of the engine. It only writes, never calls the
- * host, has all signals blocked, and ends with the engine. Other calls wait for this thread only if
- * more than 256 MiB are waiting to be written.
+ * (nar_host_turns). Nothing else waits for the disk. The first session with a store starts a thread
+ * of the engine. It only writes, never calls the host, has all signals blocked, and ends with the
+ * engine. Other calls wait for this thread only if more than 256 MiB are waiting to be written.
  *
  * If the store becomes unwritable, the session continues: the log and a WARNING record say why, and
  * turns are no longer durable. While the disk is full or the store is locked (STORE_FULL,

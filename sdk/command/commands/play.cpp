@@ -165,27 +165,16 @@ int play(PlayOptions options) {
             throw Refused(fmt::format("the prompt \"{}\" is not UTF-8", printable(prompt)));
         }
     }
-    const bool is_named = story::is_named(options.saved, options.no_store);
     require_standard_output("the story");
     options.watches_story = options.prompts.empty();
     std::optional<Game> game;
-    std::optional<story::SavedGame> saved;
-    const auto open = [&](const story::SavedGame& chosen) {
-        options.saved = chosen;
-        game.emplace(options);
-    };
-    if (is_named) {
-        std::string why;
-        saved = story::open_saved_game(options.saved, options.story, options.project, open, why);
-        if (!saved) throw Refused(why);
-    } else {
-        // A script gives the same result each time.
-        const bool is_played = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
-        if (is_played && !options.no_store) {
-            saved = story::save_if_possible(options.saved, options.story, options.project, open);
-        }
-        if (!saved) open({});
-    }
+    // A script gives the same result each time.
+    const bool is_kept = isatty(STDIN_FILENO) != 0 && options.prompts.empty();
+    const auto saved = story::open_game(options.saved, options.no_store, is_kept, options.story,
+                                        options.project, [&](const story::SavedGame& chosen) {
+                                            options.saved = chosen;
+                                            game.emplace(options);
+                                        });
     if (game->write_error() != 0) return report_write_error(game->write_error());
     const int status =
         options.prompts.empty()

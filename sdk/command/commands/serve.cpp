@@ -232,30 +232,15 @@ private:
 
 int serve(ServeOptions options) {
     options.story = story::find_story(options.story, "serve");
-    const bool is_named = story::is_named(options.saved, options.no_store);
     require_standard_output("the page's address");
     std::optional<StoryServer> served;
-    const auto open = [&](const story::SavedGame& chosen) {
-        options.saved = chosen;
-        served.emplace(options);
-    };
-    std::optional<story::SavedGame> saved;
-    if (is_named) {
-        std::string why;
-        try {
-            saved = story::open_saved_game(options.saved, options.story, {}, open, why);
-        } catch (const Error& error) {
-            throw Refused(printable(error.message()));
-        }
-        if (!saved) throw Refused(why);
-    } else {
-        // A program that reads the address gets a new game each time.
-        const bool is_played = isatty(STDOUT_FILENO) != 0 && !options.as_json;
-        if (is_played && !options.no_store) {
-            saved = story::save_if_possible(options.saved, options.story, {}, open);
-        }
-        if (!saved) open({});
-    }
+    // A program that reads the address gets a new game each time.
+    const bool is_kept = isatty(STDOUT_FILENO) != 0 && !options.as_json;
+    const auto saved = story::open_game(options.saved, options.no_store, is_kept, options.story, {},
+                                        [&](const story::SavedGame& chosen) {
+                                            options.saved = chosen;
+                                            served.emplace(options);
+                                        });
     const int status = served->run();
     served.reset();
     if (saved && saved->is_created) story::remove_unplayed_game(saved->store, saved->session);

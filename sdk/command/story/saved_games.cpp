@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "display.hpp"
 #include "io/file.hpp"
@@ -140,6 +141,85 @@ void name_moved_game(const std::string& store, const std::string& story) {
         display_path(moved->story), printable(json::quoted(moved->session))));
 }
 
+// True if the player named a store or a session. Throws Refused if these options contradict each
+// other, or if the session's name is not one.
+bool is_named(const SavedGame& saved, bool no_store) {
+    const bool is_named = !saved.store.empty() || !saved.session.empty();
+    if (no_store && (is_named || saved.is_new)) {
+        throw Refused(fmt::format("--no-store contradicts {}; give one of them",
+                                  saved.is_new                      ? "--new"
+                                  : is_named && saved.store.empty() ? "--session"
+                                                                    : "--store"));
+    }
+    if (json::ill_formed_utf8(saved.session)) {
+        throw Refused(fmt::format("the name after --session, \"{}\", is not UTF-8",
+                                  printable(saved.session)));
+    }
+    if (!saved.session.empty() && is_blank(saved.session)) {
+        throw Refused("the name after --session is blank; give the game a name");
+    }
+    if (saved.is_new && !saved.session.empty()) {
+        throw Refused(
+            "--new contradicts --session; give one of them: a new name starts a new game");
+    }
+    return is_named;
+}
+
+// Chooses what the player did not name, and calls `open`. Nothing, with the reason in `why`, if there
+// is no folder for the store.
+std::optional<SavedGame> open_saved_game(SavedGame saved, const std::string& story,
+                                         const std::string& project,
+                                         const std::function<void(const SavedGame&)>& open,
+                                         std::string& why) {
+    if (saved.store.empty()) {
+        const std::optional<std::string> file = games_file(why);
+        if (!file) return std::nullopt;
+        saved.store = *file;
+    }
+    if (const std::string path = without_links(story); json::ill_formed_utf8(path)) {
+        why = fmt::format(
+            "the path of the story's folder, {}, is not UTF-8, so the game could not be continued; "
+            "rename the folder",
+            printable(path));
+        return std::nullopt;
+    }
+    if (!saved.session.empty()) {
+        const std::string other = other_story(saved.store, saved.session, story);
+        saved.is_created = !has_game(saved.store, saved.session);
+        open(saved);
+        if (!other.empty()) {
+            complain(fmt::format("the game {} was last played with a different story, {}",
+                                 printable(saved.session), display_path(other)));
+        }
+        return saved;
+    }
+    saved.was_chosen = true;
+    if (!saved.is_new) saved.session = last_game(saved.store, story, project).value_or("");
+    if (!saved.session.empty()) {
+        try {
+            open(saved);
+            return saved;
+        } catch (const Error& error) {
+            if (error.code() != "STORE_LOCKED") throw;
+            saved.played_elsewhere = saved.session;
+        }
+    }
+    saved.must_be_new = true;
+    saved.is_created = true;
+    for (;;) {
+        saved.session = new_game(saved.store, story);
+        try {
+            open(saved);
+            break;
+        } catch (const Error& error) {
+            // A different process has created a game with this name in the meantime.
+            if (error.code() != "SESSION_EXISTS") throw;
+        }
+    }
+    if (!saved.is_new) name_moved_game(saved.store, story);
+    return saved;
+}
+
 }  // namespace
 
 std::string last_played(const std::string& store, const json::Value& session) {
@@ -218,92 +298,26 @@ void add_saving(Command command, SavedGame& saved, bool& no_store, std::string_v
     command.flag("--no-store", no_store, std::string(not_saved));
 }
 
-bool is_named(const SavedGame& saved, bool no_store) {
-    const bool is_named = !saved.store.empty() || !saved.session.empty();
-    if (no_store && (is_named || saved.is_new)) {
-        throw Refused(fmt::format("--no-store contradicts {}; give one of them",
-                                  saved.is_new                      ? "--new"
-                                  : is_named && saved.store.empty() ? "--session"
-                                                                    : "--store"));
-    }
-    if (json::ill_formed_utf8(saved.session)) {
-        throw Refused(fmt::format("the name after --session, \"{}\", is not UTF-8",
-                                  printable(saved.session)));
-    }
-    if (!saved.session.empty() && is_blank(saved.session)) {
-        throw Refused("the name after --session is blank; give the game a name");
-    }
-    if (saved.is_new && !saved.session.empty()) {
-        throw Refused(
-            "--new contradicts --session; give one of them: a new name starts a new game");
-    }
-    return is_named;
-}
-
-std::optional<SavedGame> open_saved_game(SavedGame saved, const std::string& story,
-                                         const std::string& project,
-                                         const std::function<void(const SavedGame&)>& open,
-                                         std::string& why) {
-    if (saved.store.empty()) {
-        const std::optional<std::string> file = games_file(why);
-        if (!file) return std::nullopt;
-        saved.store = *file;
-    }
-    if (const std::string path = without_links(story); json::ill_formed_utf8(path)) {
-        why = fmt::format(
-            "the path of the story's folder, {}, is not UTF-8, so the game could not be continued; "
-            "rename the folder",
-            printable(path));
-        return std::nullopt;
-    }
-    if (!saved.session.empty()) {
-        const std::string other = other_story(saved.store, saved.session, story);
-        saved.is_created = !has_game(saved.store, saved.session);
-        open(saved);
-        if (!other.empty()) {
-            complain(fmt::format("the game {} was last played with a different story, {}",
-                                 printable(saved.session), display_path(other)));
-        }
+std::optional<SavedGame> open_game(SavedGame wish, bool no_store, bool is_kept,
+                                   const std::string& story, const std::string& project,
+                                   const std::function<void(const SavedGame&)>& open) {
+    std::string why;
+    if (is_named(wish, no_store)) {
+        auto saved = open_saved_game(std::move(wish), story, project, open, why);
+        if (!saved) throw Refused(why);
         return saved;
     }
-    saved.was_chosen = true;
-    if (!saved.is_new) saved.session = last_game(saved.store, story, project).value_or("");
-    if (!saved.session.empty()) {
+    if (is_kept && !no_store) {
         try {
-            open(saved);
-            return saved;
+            if (auto saved = open_saved_game(std::move(wish), story, project, open, why))
+                return saved;
         } catch (const Error& error) {
-            if (error.code() != "STORE_LOCKED") throw;
-            saved.played_elsewhere = saved.session;
+            if (!error.code().starts_with("STORE_")) throw;
+            why = printable(error.message());
         }
+        complain(fmt::format("this game is not being saved: {}", why));
     }
-    saved.must_be_new = true;
-    saved.is_created = true;
-    for (;;) {
-        saved.session = new_game(saved.store, story);
-        try {
-            open(saved);
-            break;
-        } catch (const Error& error) {
-            // A different process has created a game with this name in the meantime.
-            if (error.code() != "SESSION_EXISTS") throw;
-        }
-    }
-    if (!saved.is_new) name_moved_game(saved.store, story);
-    return saved;
-}
-
-std::optional<SavedGame> save_if_possible(const SavedGame& saved, const std::string& story,
-                                          const std::string& project,
-                                          const std::function<void(const SavedGame&)>& open) {
-    std::string why;
-    try {
-        if (auto opened = open_saved_game(saved, story, project, open, why)) return opened;
-    } catch (const Error& error) {
-        if (!error.code().starts_with("STORE_")) throw;
-        why = printable(error.message());
-    }
-    complain(fmt::format("this game is not being saved: {}", why));
+    open({});
     return std::nullopt;
 }
 

@@ -19,7 +19,7 @@ struct SavedGame {
     std::string store;    // empty: the game is not saved
     std::string session;  // empty: the most recent game of the story, or a new one
     bool is_new = false;  // the player wants a new game
-    // Set by open_saved_game().
+    // Set by open_game().
     bool must_be_new = false;      // the store must not have the session yet
     bool was_chosen = false;       // the command chose the session, not the player
     bool is_created = false;       // the store did not have the session before
@@ -29,22 +29,15 @@ struct SavedGame {
 // The options --store, --session, --new and --no-store, whose help is `not_saved`.
 void add_saving(Command command, SavedGame& saved, bool& no_store, std::string_view not_saved);
 
-// True if the player named a store or a session. Throws Refused if these options contradict each
-// other, or if the session's name is not one.
-bool is_named(const SavedGame& saved, bool no_store);
-
-// Chooses what the player did not name, and calls `open`, which opens the session or throws Error;
-// again if a different process plays the chosen one. Returns the opened game, or nothing with the
-// reason in `why` if there is no folder for the store. Throws Error if the store cannot be used.
-std::optional<SavedGame> open_saved_game(SavedGame saved, const std::string& story,
-                                         const std::string& project,
-                                         const std::function<void(const SavedGame&)>& open,
-                                         std::string& why);
-
-// As open_saved_game(), but tells the player if the game cannot be saved, and returns nothing.
-std::optional<SavedGame> save_if_possible(const SavedGame& saved, const std::string& story,
-                                          const std::string& project,
-                                          const std::function<void(const SavedGame&)>& open);
+// Calls `open`, which opens the session or throws Error, with where the game is saved: where the
+// player says or, if `is_kept`, where the command chooses. If the latter cannot be used, tells the
+// player and opens a game that is not saved, as without `is_kept`. Calls `open` again if a different
+// process plays the game that the command chose. Returns nothing if the game is not saved. Throws
+// Refused if the options contradict each other or there is no folder for the store, and the Error of
+// a store that the player named.
+std::optional<SavedGame> open_game(SavedGame wish, bool no_store, bool is_kept,
+                                   const std::string& story, const std::string& project,
+                                   const std::function<void(const SavedGame&)>& open);
 
 // "torch, turn 3, saved in ~/games.db; --new starts over", without a period. `turns`: of the game.
 std::string describe_game(const SavedGame& saved, const TurnTree& turns);

@@ -55,6 +55,10 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   await player.story.getByRole("button", { name: "Another answer" }).click();
   await expect.poll(() => player.story.getByRole("article", { name: `You: ${words}` }).count()).toBe(3);
   await player.isDone();
+  // The page follows, though the turns above it get shorter.
+  await player.story.getByRole("button", { name: "Return here" }).first().click();
+  const back = player.story.getByText(`Back to: ${words}`).last();
+  await expect.poll(async () => (await back.boundingBox())?.y ?? 9999).toBeLessThan(800);
   const pictures = player.story.getByRole("img", { name: "A lit torch on a stone wall" });
   for (const picture of await pictures.all()) {
     await picture.scrollIntoViewIfNeeded();

@@ -58,8 +58,8 @@ export class NarrativeView extends LitElement {
   // Records after this number are new to the reader.
   #newAfter = Number.MAX_SAFE_INTEGER;
   #turnsAtLoad = 0;
-  // The number of turns when the player asked to go to another one.
-  #turnsAtMove = Number.MAX_SAFE_INTEGER;
+  // True after the player has asked to go to another turn, until an input of the reader.
+  #isReturning = false;
   #drawings = 0;
   #resize: ResizeObserver | undefined;
 
@@ -455,7 +455,7 @@ export class NarrativeView extends LitElement {
           ?open=${isQuiet && turn.index === last}
           ?details=${this.reading?.details ?? false}
           ?quiet=${isQuiet}
-          ?saved=${this.session?.turnId !== undefined}
+          ?saved=${this.session?.turnId !== undefined && this.session.storeFault === ""}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
           @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}
           @move=${(event: CustomEvent<Move>) => this.#move(event.detail)}
@@ -560,11 +560,6 @@ export class NarrativeView extends LitElement {
     const scroller = this.scroller;
     // The event of the reader's scroll may come later than this.
     this.#noteScroll();
-    // A move shortens the turns above, which looks like a scroll of the reader.
-    if ((this.session?.turns.length ?? 0) > this.#turnsAtMove) {
-      this.#follows = true;
-      this.#turnsAtMove = Number.MAX_SAFE_INTEGER;
-    }
     if (this.#follows) {
       const top = Math.min(this.#end, Math.max(0, this.#lastTurnTop() - kHeadroom));
       const isLoading = this.isLoading;
@@ -591,6 +586,7 @@ export class NarrativeView extends LitElement {
 
   #touched = (): void => {
     this.isTouched = true;
+    this.#isReturning = false;
   };
 
   #scrolled = (): void => {
@@ -604,7 +600,8 @@ export class NarrativeView extends LitElement {
   #noteScroll(): void {
     const top = this.scroller.scrollTop;
     const isUp = top < Math.min(this.#lastTop, this.#end) - 1;
-    if (isUp) this.#follows = false;
+    // A move changes the turns above, and the browser scrolls to keep the position.
+    if (isUp && !this.#isReturning) this.#follows = false;
     if (isUp || top > Math.max(this.#lastTop, this.#goal) + 1) this.isTouched = true;
     this.#lastTop = top;
   }
@@ -654,7 +651,7 @@ export class NarrativeView extends LitElement {
 
   #move(move: Move): void {
     this.#follows = true;
-    this.#turnsAtMove = this.session?.turns.length ?? 0;
+    this.#isReturning = true;
     void this.prompts?.move(move);
     // The buttons disappear, so move the focus.
     this.input.focus();

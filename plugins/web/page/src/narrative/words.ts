@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages about problems in a turn: remarks for the reader, and details of tools and narrator on demand.
 import { categoryOf } from "../assets/asset_words.ts";
+import { canUndo } from "../session/moves.ts";
 import { objectOf, textOf } from "../session/record.ts";
-import { type Asset, type Invocation, type PlanRun, type Turn, type Usage, canUndo } from "../session/session.ts";
+import type { Asset, Invocation, PlanRun, Turn, Usage } from "../session/session.ts";
 import { counted, shortened } from "../text/shorten.ts";
 
 // A remark at the end of a turn with problems.

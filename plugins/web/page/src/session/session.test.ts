@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
 import { announcements } from "../shell/announce.ts";
-import { type Invocation, Session, canUndo } from "./session.ts";
+import { canUndo } from "./moves.ts";
+import { type Invocation, Session } from "./session.ts";
 import { type Draft, numbered, played, stream } from "./testing.ts";
 
 const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
@@ -174,6 +175,20 @@ describe("a move", () => {
     expect([possible(turn(1)), possible(turn(1), move(0)), possible(turn(2), move(1))]).toEqual([true, false, false]);
     // A game that goes on.
     expect([possible(move(3)), possible(move(3), turn(4), move(3))]).toEqual([true, true]);
+  });
+
+  it("is not offered for a turn that could not be stored, and the game is not saved until one is", () => {
+    const stored = (turn: number, durable: boolean): Draft[] => [prompt("x"), { kind: "turn_ended", event: { outcome: "completed", turn, durable } }];
+    const warning = (code: string): Draft => ({ kind: "warning", event: { code, message: code } });
+    const fault = (...drafts: (Draft | Draft[])[]): [string, number | undefined] => {
+      const session = played(...drafts);
+      return [session.storeFault, session.turnId];
+    };
+    expect(fault(stored(1, true), warning("STORE_REMOVED"), stored(0, false))).toEqual(["STORE_REMOVED", 1]);
+    expect(fault(warning("STORE_FULL"), stored(1, false), stored(2, true))).toEqual(["", 2]);
+    expect(fault(warning("STORE_FULL"), stored(1, false), warning("STORE_RECOVERED"))).toEqual(["", 1]);
+    // A fault that keeps nothing from being saved.
+    expect(fault(warning("STORE_DAMAGED"), stored(1, true))).toEqual(["", 1]);
   });
 
   it("to the beginning tells the opening again", () => {

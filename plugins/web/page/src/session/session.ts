@@ -4,6 +4,7 @@ import { blankTurn } from "./blank_turn.ts";
 import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import { Merger, difference } from "./merge.ts";
+import { canUndo, goBack } from "./moves.ts";
 import type {
   Asset,
   Attempt,
@@ -84,6 +85,8 @@ export class Session {
   readonly patches: Patch[] = [];
   readonly conflicts: Conflict[] = [];
 
+  // The last warning about the store. It may concern a single move, or a fault that keeps nothing from being saved.
+  #storeWarning = "";
   // The shown turn at whose end the session is.
   #current: Turn | undefined;
   // True if the next prompt is one that is played again.
@@ -273,15 +276,18 @@ export class Session {
       const choices = textsOf(record.event, "choices");
       turn.choices = choices.length === 0 ? undefined : { planKey: turn.choices?.planKey, prompt: turn.choices?.prompt, choices };
     }
-    turn.id = numberOf(record.event, "turn");
-    this.turnId = turn.id ?? this.turnId;
+    // A turn that could not be stored has the number 0.
+    const id = numberOf(record.event, "turn");
+    if (id !== undefined && id > 0) turn.id = this.turnId = id;
+    const isDurable = flagOf(record.event, "durable");
+    if (isDurable !== undefined) this.storeFault = isDurable ? "" : this.#storeWarning;
     endTurn(turn, isOutcome(outcome) ? outcome : "completed", record.seq, time);
   }
 
   #sessionMoved(record: EventRecord, time: number): void {
     const to = numberOf(record.event, "turn") ?? 0;
     this.turnId = to;
-    this.#current = this.#undoAfter(to, record.seq);
+    this.#current = goBack(this.turns, this.#current, to, record.seq);
     if (record.state !== undefined) this.#replaceState(record.state, time);
     this.#playsAgain = flagOf(record.event, "playsAgain") === true;
     // The player has read what comes before that prompt.
@@ -301,24 +307,6 @@ export class Session {
     const choices = textsOf(record.event, "choices");
     if (choices.length > 0) turn.choices = { choices };
     endTurn(turn, "completed", record.seq, time);
-  }
-
-  // Marks the turns that are not on the path to the stored turn `to`. Returns the last shown one that is.
-  #undoAfter(to: number, seq: number): Turn | undefined {
-    let last = this.turns.findLast((one) => one.id === to);
-    // Otherwise it is a turn of the host, which has no number here: one on the way to the current turn.
-    for (let one = this.#current; last === undefined && one !== undefined; one = one.previous) {
-      if (firstId(one) <= to) last = one;
-    }
-    const path = new Set<Turn>();
-    for (let one = last; one !== undefined; one = one.previous) path.add(one);
-    for (const one of this.turns) {
-      const isUndone = !path.has(one);
-      if (isUndone === (one.isUndone ?? false)) continue;
-      one.isUndone = isUndone;
-      one.revision = seq;
-    }
-    return last;
   }
 
   // The views of the state see a move as one patch of the host.
@@ -645,27 +633,11 @@ export class Session {
     const message = textOf(record.event, "message") ?? "";
     const code = textOf(record.event, "code") ?? "";
     if (code === "STORE_RECOVERED") this.storeFault = "";
-    else if (code.startsWith("STORE_")) this.storeFault = message;
+    else if (code.startsWith("STORE_")) this.#storeWarning = message;
     if (turn === undefined) return void (this.stray = { seq: record.seq, message });
     turn.warnings.push({ toolId: record.toolId ?? undefined, message });
     turn.revision = record.seq;
   }
-}
-
-// The lowest number that the stored turn can have.
-function firstId(turn: Turn): number {
-  let later = 0;
-  let one: Turn | undefined = turn;
-  for (; one !== undefined && one.id === undefined; one = one.previous) later += 1;
-  return (one?.id ?? 0) + later;
-}
-
-// True if a prompt comes before the end of this turn.
-export function canUndo(turn: Turn): boolean {
-  for (let one: Turn | undefined = turn; one !== undefined; one = one.previous) {
-    if (one.prompt !== undefined || one.isLater === true) return true;
-  }
-  return false;
 }
 
 function addNarrative(turn: Turn, seq: number, text: string): void {
