@@ -269,10 +269,23 @@ void Stream::end_batch() {
     end_sending();
 }
 
-void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body) {
+void Stream::record_tool_event(uint64_t number, const Subject& subject, const Event& event,
+                               bool is_merged) {
+    MergedPatch merged;
+    if (is_merged) {
+        const json::Value nulls = event.field(Field::Nulls);
+        merged = {event.field(Field::Patch).raw(), nulls ? nulls.raw() : std::string_view(),
+                  subject.tool_id, time_us_};
+    }
+    recorder_->record(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), time_us_, subject,
+                      event.line, is_merged ? &merged : nullptr);
+}
+
+void Stream::publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body,
+                     const MergedPatch* merged) {
     if (!is_observed()) return;
     const int64_t now = clock::wall_us();
-    if (recorder_ != nullptr) recorder_->record(number, kind, 0, now, subject, body);
+    if (recorder_ != nullptr) recorder_->record(number, kind, 0, now, subject, body, merged);
     // The timestamp is that of the call, not of the later delivery.
     if (sending_ > 0) {
         flooder_ = called_;

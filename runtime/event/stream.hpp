@@ -61,13 +61,23 @@ public:
     virtual void on_sink_flooded(size_t dropped) noexcept = 0;
 };
 
+// A patch that was merged into the state. Every one is published, in the order of merging.
+struct MergedPatch {
+    std::string_view patch;  // a part of the body of its record
+    std::string_view nulls;  // its nulls (state/replacement.hpp), or empty
+    std::string_view by;     // the tool, the plugin, or the host
+    int64_t time_us = 0;     // the time in the history
+};
+
 // Receives every record at its publication, before the sinks. Must not call the stream.
 class Recorder {
 public:
     virtual ~Recorder() = default;
-    // `type`: the type of a tool's event, otherwise 0. The texts are valid during the call only.
+    // `type`: the type of a tool's event, otherwise 0. `merged`: the patch that the record reports,
+    // or NULL. The texts are valid during the call only.
     virtual void record(uint64_t number, Kind kind, uint32_t type, int64_t time_us,
-                        const Subject& subject, std::string_view body) = 0;
+                        const Subject& subject, std::string_view body,
+                        const MergedPatch* merged) = 0;
 };
 
 // Belongs to one session. Engine thread only. Sinks may publish, attach and detach during a call.
@@ -99,11 +109,10 @@ public:
 
     // Reserves the next number for publish_tool_event() or publish().
     uint64_t take_number() { return ++last_; }
-    void publish_tool_event(uint64_t number, const Subject& subject, const Event& event) {
-        if (recorder_ != nullptr) {
-            recorder_->record(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), time_us_,
-                              subject, event.line);
-        }
+    // `is_merged`: the patch of the event was merged into the state, at time_us().
+    void publish_tool_event(uint64_t number, const Subject& subject, const Event& event,
+                            bool is_merged = false) {
+        if (recorder_ != nullptr) record_tool_event(number, subject, event, is_merged);
         if (!sinks_.empty()) {
             send(number, Kind::ToolEvent, static_cast<uint32_t>(event.type), subject, event.line);
         }
@@ -123,7 +132,8 @@ public:
     }
     // May be called by a sink. The record is then queued after the current one, so that all sinks
     // see the same order.
-    void publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body);
+    void publish(uint64_t number, Kind kind, const Subject& subject, std::string_view body,
+                 const MergedPatch* merged = nullptr);
     void warn(const Subject& subject, std::string_view code, std::string_view message);
 
     // Brackets the events of one read, so that they share one timestamp and the clock is read once.
@@ -159,6 +169,8 @@ private:
     bool sinks_want(Kind kind) const {
         return (wanted_ & NAR_KIND_BIT(static_cast<uint32_t>(kind))) != 0;
     }
+    void record_tool_event(uint64_t number, const Subject& subject, const Event& event,
+                           bool is_merged);
     void send(uint64_t number, Kind kind, uint32_t type, const Subject& subject,
               std::string_view body);
     void send_timed(uint64_t number, Kind kind, const Subject& subject, std::string_view body);

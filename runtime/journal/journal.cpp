@@ -251,7 +251,7 @@ void Journal::listen(Session session) {
     target_ = writer_.add(std::move(*opened_));
     opened_.reset();
     session_.emplace(std::move(session));
-    session_->state.set_listener(*this);
+    session_->state.keep_digest();
     session_->stream.set_recorder(*this);
     session_->assets.set_listener([this](const asset::Asset& asset) {
         if (!is_listening()) return;
@@ -290,27 +290,42 @@ void Journal::close() {
 
 // ---- recording
 
-void Journal::on_patch(std::string_view patch, const state::PatchOrigin& origin) {
-    if (!is_listening()) return;
-    if (!running_) begin_turn(TurnKind::Host, "", origin.time_us);
-    if (running_ == TurnKind::Host) flush_soon();
-    ++patches_;
-    patch_bytes_ += static_cast<int64_t>(patch.size());
-    add({RecordKind::Patch, 0, 0, origin.attempt, origin.seq, origin.time_us, origin.by->plan_id,
-         origin.by->tool_id, patch});
-}
-
-void Journal::on_nulls(std::string_view nulls) {
-    if (is_listening()) add({RecordKind::Nulls, 0, 0, 0, 0, 0, {}, {}, nulls});
-}
-
 void Journal::record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
-                     const event::Subject& subject, std::string_view body) {
+                     const event::Subject& subject, std::string_view body,
+                     const event::MergedPatch* merged) {
     // The end of a turn is stored with the turn (end_turn), not as a record.
     if (!is_listening() || kind == event::Kind::TurnEnded) return;
-    add({RecordKind::Event, static_cast<uint8_t>(kind), static_cast<uint8_t>(type), subject.attempt,
-         number, time_us, subject.plan_id, subject.tool_id, body});
+    const Record event{RecordKind::Event,
+                       static_cast<uint8_t>(kind),
+                       static_cast<uint8_t>(type),
+                       subject.attempt,
+                       number,
+                       time_us,
+                       subject.plan_id,
+                       subject.tool_id,
+                       body};
+    if (merged != nullptr) add_patch(event, *merged);
+    else records_.add(event);
+    flush_if_full();
     if (is_milestone(kind)) flush_soon();
+}
+
+void Journal::add_patch(const Record& event, const event::MergedPatch& merged) {
+    if (!running_) begin_turn(TurnKind::Host, "", merged.time_us);
+    if (running_ == TurnKind::Host) flush_soon();
+    ++patches_;
+    patch_bytes_ += static_cast<int64_t>(merged.patch.size());
+    Record patch = event;
+    patch.kind = RecordKind::Patch;
+    patch.event_kind = patch.event_type = 0;
+    patch.time_us = merged.time_us;
+    patch.tool_id = merged.by;
+    patch.body = merged.patch;
+    records_.add(patch);
+    if (!merged.nulls.empty()) {
+        records_.add({RecordKind::Nulls, 0, 0, 0, 0, 0, {}, {}, merged.nulls});
+    }
+    records_.add_around(event, merged.patch);
 }
 
 void Journal::note(RecordKind kind, std::string_view text, uint8_t type) {
@@ -334,6 +349,10 @@ void Journal::note_change() {
 
 void Journal::add(const Record& record) {
     records_.add(record);
+    flush_if_full();
+}
+
+void Journal::flush_if_full() {
     if (records_.size() < kPartSize) return;
     if (!running_) begin_turn(TurnKind::Host, "", loop_.wall_us());
     flush();
@@ -351,11 +370,11 @@ void Journal::flush_soon() {
 
 void Journal::flush() {
     if (!running_ || records_.size() == 0) return;
-    std::string part = records_.take();
-    const size_t bytes = part.size();
-    submit({.write = [row = row_, turn = last_, position = position_++, part = std::move(part)](
-                         StoreFile& file) { file.add_part(row, turn, position, part); },
-            .bytes = bytes});
+    const auto part = std::make_shared<Part>(records_.take(writer_.take_spare()));
+    submit({.write = [row = row_, turn = last_, position = position_++,
+                      part](StoreFile& file) { file.add_part(row, turn, position, part->bytes()); },
+            .bytes = part->capacity,
+            .part = part});
 }
 
 // ---- turns

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Stores one session turn by turn: the records of its stream, the patches of its state, and the
-// requests to its narrator with their answers. Listens to the stream, the state and the assets.
+// requests to its narrator with their answers. Listens to the stream and the assets.
 // Nothing else writes to the store.
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace narratoria::journal {
 // Belongs to a session. Engine thread only. If the disk is full or the store is locked, the session
 // continues, and what could not be written is written with a later turn. After other failures, the
 // session continues without the store.
-class Journal final : private state::PatchListener, private event::Recorder {
+class Journal final : private event::Recorder {
 public:
     struct Options {
         std::string path;
@@ -147,10 +147,9 @@ public:
     void close();
 
 private:
-    void on_patch(std::string_view patch, const state::PatchOrigin& origin) override;
-    void on_nulls(std::string_view nulls) override;
     void record(uint64_t number, event::Kind kind, uint32_t type, int64_t time_us,
-                const event::Subject& subject, std::string_view body) override;
+                const event::Subject& subject, std::string_view body,
+                const event::MergedPatch* merged) override;
 
     void note(RecordKind kind, std::string_view text, uint8_t type);
     bool is_listening() const { return session_.has_value(); }
@@ -161,6 +160,8 @@ private:
     Restored restore_from(StoreFile& file, uint64_t history_limit, state::Store& state,
                           asset::Registry& assets);
     void add(const Record& record);
+    void add_patch(const Record& event, const event::MergedPatch& merged);
+    void flush_if_full();
     void flush();
     void flush_soon();
     void end_running(TurnStatus status, std::function<void(const StoreFailure* failure)> done);

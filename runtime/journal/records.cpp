@@ -2,6 +2,7 @@
 #include "journal/records.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace narratoria::journal {
@@ -21,6 +22,7 @@ constexpr uint8_t kFlags = kNewSubject | kAroundPatch | kSameBefore;
 constexpr size_t kLongestNumber = 10;
 // The maximum size of a record without its texts.
 constexpr size_t kLongestHead = 3 + 8 * kLongestNumber;
+constexpr size_t kFirstCapacity = 1024;
 
 // Reads the format that RecordWriter writes. After the first fault, all values are 0 or empty.
 class Reader {
@@ -73,94 +75,94 @@ private:
 
 }  // namespace
 
-void RecordWriter::need(size_t more) {
-    if (bytes_.size() - size_ >= more) return;
-    bytes_.resize(std::max(size_ + more, 2 * bytes_.size()));
-}
+// Writes the bytes of a record. Separate from the part, because the compiler would reload a member
+// after each byte, which may alias it.
+class RecordWriter::Output {
+public:
+    explicit Output(const Part& part) : at_(part.memory.get() + part.size) {}
 
-void RecordWriter::add_number(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_[size_++] = static_cast<char>(value | 0x80);
-    bytes_[size_++] = static_cast<char>(value);
-}
+    size_t size_in(const Part& part) const { return static_cast<size_t>(at_ - part.memory.get()); }
 
-void RecordWriter::add_difference(uint64_t to, uint64_t from) {
-    const auto difference = static_cast<int64_t>(to - from);
-    add_number((static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63));
-}
-
-void RecordWriter::add_bytes(std::string_view bytes) {
-    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(size_));
-    size_ += bytes.size();
-}
-
-void RecordWriter::add_text(std::string_view text) {
-    add_number(text.size());
-    add_bytes(text);
-}
-
-// Finds the last patch in the body of this event; empty if the body does not contain it.
-std::string_view RecordWriter::patch_in(const Record& event) const {
-    if (patch_size_ == 0 || event.seq != patch_seq_) return {};
-    const auto begin = reinterpret_cast<uintptr_t>(event.body.data());
-    if (patch_source_ < begin || patch_source_ - begin > event.body.size()) return {};
-    const std::string_view found = event.body.substr(patch_source_ - begin, patch_size_);
-    return found == std::string_view(bytes_).substr(patch_at_, patch_size_) ? found
-                                                                            : std::string_view();
-}
-
-void RecordWriter::add(const Record& record) {
-    need(kLongestHead + record.plan_id.size() + record.tool_id.size() + record.body.size());
-    const bool is_new = record.tool_id != tool_id_ || record.plan_id != plan_id_;
-    const std::string_view patch =
-        record.kind == RecordKind::Event ? patch_in(record) : std::string_view();
-    std::string_view before, after = record.body;
-    uint8_t flags = is_new ? kNewSubject : 0;
-    if (!patch.empty()) {
-        const auto at = static_cast<size_t>(patch.data() - record.body.data());
-        before = record.body.substr(0, at);
-        after = record.body.substr(at + patch.size());
-        const bool is_same = before == before_patch_;
-        flags = static_cast<uint8_t>(flags | kAroundPatch | (is_same ? kSameBefore : 0));
+    void byte(unsigned value) { *at_++ = static_cast<char>(value); }
+    void number(uint64_t value) {
+        for (; value >= 0x80; value >>= 7) byte(static_cast<uint8_t>(value | 0x80));
+        byte(static_cast<uint8_t>(value));
     }
-    bytes_[size_++] = static_cast<char>(static_cast<uint8_t>(record.kind) | flags);
+    void difference(uint64_t to, uint64_t from) {
+        const auto difference = static_cast<int64_t>(to - from);
+        number((static_cast<uint64_t>(difference) << 1) ^ static_cast<uint64_t>(difference >> 63));
+    }
+    void text(std::string_view text) {
+        number(text.size());
+        at_ = std::copy(text.begin(), text.end(), at_);
+    }
+
+private:
+    char* at_;
+};
+
+RecordWriter::Output RecordWriter::room_for(const Record& record) {
+    const size_t most =
+        kLongestHead + record.plan_id.size() + record.tool_id.size() + record.body.size();
+    if (part_.capacity - part_.size < most) {
+        const size_t capacity = std::max({part_.size + most, 2 * part_.capacity, kFirstCapacity});
+        auto memory = std::make_unique_for_overwrite<char[]>(capacity);
+        std::copy_n(part_.memory.get(), part_.size, memory.get());
+        part_.memory = std::move(memory);
+        part_.capacity = capacity;
+    }
+    return Output(part_);
+}
+
+void RecordWriter::put_head(Output& out, const Record& record, unsigned flags) {
+    const bool is_new = std::string_view(tool_id_) != record.tool_id ||
+                        std::string_view(plan_id_) != record.plan_id;
+    out.byte(static_cast<unsigned>(record.kind) | flags | (is_new ? kNewSubject : 0));
     if (is_new) {
-        add_text(record.plan_id);
-        add_text(record.tool_id);
+        out.text(record.plan_id);
+        out.text(record.tool_id);
         plan_id_ = record.plan_id;
         tool_id_ = record.tool_id;
     }
-    bytes_[size_++] = static_cast<char>(record.event_kind);
-    bytes_[size_++] = static_cast<char>(record.event_type);
-    add_number(record.attempt);
-    add_difference(record.seq, std::exchange(seq_, record.seq));
-    add_difference(static_cast<uint64_t>(record.time_us),
+    out.byte(record.event_kind);
+    out.byte(record.event_type);
+    out.number(record.attempt);
+    out.difference(record.seq, std::exchange(seq_, record.seq));
+    out.difference(static_cast<uint64_t>(record.time_us),
                    static_cast<uint64_t>(std::exchange(time_us_, record.time_us)));
-    if ((flags & kAroundPatch) != 0 && (flags & kSameBefore) == 0) {
-        add_text(before);
-        before_patch_ = before;
-    }
-    add_text(after);
-    if (record.kind != RecordKind::Patch) return;
-    patch_size_ = record.body.size();
-    patch_at_ = size_ - patch_size_;
-    patch_seq_ = record.seq;
-    patch_source_ = reinterpret_cast<uintptr_t>(record.body.data());
 }
 
-std::string RecordWriter::take() {
-    const size_t room = bytes_.size();
-    bytes_.resize(size_);
+void RecordWriter::add(const Record& record) {
+    Output out = room_for(record);
+    put_head(out, record, 0);
+    out.text(record.body);
+    part_.size = out.size_in(part_);
+}
+
+void RecordWriter::add_around(const Record& event, std::string_view patch) {
+    assert(patch.data() >= event.body.data() &&
+           patch.data() + patch.size() <= event.body.data() + event.body.size());
+    const auto at = static_cast<size_t>(patch.data() - event.body.data());
+    const std::string_view before = event.body.substr(0, at);
+    const bool is_same = before == before_patch_;
+    Output out = room_for(event);
+    put_head(out, event, is_same ? kAroundPatch | kSameBefore : kAroundPatch);
+    if (!is_same) {
+        out.text(before);
+        before_patch_ = before;
+    }
+    out.text(event.body.substr(at + patch.size()));
+    part_.size = out.size_in(part_);
+}
+
+Part RecordWriter::take(Part next) {
+    next.size = 0;
     seq_ = 0;
     time_us_ = 0;
     plan_id_.clear();
     tool_id_.clear();
-    size_ = 0;
-    patch_size_ = 0;
     before_patch_.clear();
-    std::string part = std::exchange(bytes_, {});
-    // The next part will probably be as long.
-    if (part.size() > room / 2) bytes_.resize(room);
-    return part;
+    return std::exchange(part_, std::move(next));
 }
 
 bool each_record(std::string_view part, const std::function<void(const Record& record)>& take) {

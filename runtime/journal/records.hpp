@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -38,36 +39,38 @@ struct Record {
     std::string_view body;
 };
 
+// A part of a turn, in memory that another part can use later.
+struct Part {
+    std::unique_ptr<char[]> memory;
+    size_t capacity = 0;
+    size_t size = 0;
+
+    std::string_view bytes() const { return {memory.get(), size}; }
+};
+
 // Builds the parts of a turn, one after another.
 class RecordWriter {
 public:
-    // If the body of an event contains the patch that was added last, and the event has the same
-    // seq, the patch is not written a second time.
     void add(const Record& record);
-    size_t size() const { return size_; }
-    // Returns the part and begins the next one.
-    std::string take();
+    // Adds an event whose body contains the patch that was added last to this part. `patch` is the
+    // view of it in the body; it is not written a second time.
+    void add_around(const Record& event, std::string_view patch);
+    size_t size() const { return part_.size; }
+    // Returns the part and begins the next one, in the memory of `next`.
+    Part take(Part next = {});
 
 private:
-    void need(size_t more);
-    void add_number(uint64_t value);
-    void add_difference(uint64_t to, uint64_t from);
-    void add_bytes(std::string_view bytes);
-    void add_text(std::string_view text);
-    std::string_view patch_in(const Record& event) const;
+    class Output;
 
-    std::string bytes_;  // begins with the part; the rest is unused capacity
-    size_t size_ = 0;
+    Output room_for(const Record& record);
+    void put_head(Output& out, const Record& record, unsigned flags);
+
+    Part part_;
     // Values of the previous record in this part; most records differ little from it.
     uint64_t seq_ = 0;
     int64_t time_us_ = 0;
     std::string plan_id_;
     std::string tool_id_;
-    // The last patch in the part, and the address from which it was copied, which is only compared.
-    size_t patch_at_ = 0;
-    size_t patch_size_ = 0;  // 0: no patch
-    uint64_t patch_seq_ = 0;
-    uintptr_t patch_source_ = 0;
     std::string before_patch_;  // the text before the patch, of the last event without its patch
 };
 

@@ -32,6 +32,9 @@ namespace {
 
 // How long to wait for another process that has locked the file, after a failure.
 constexpr int kRetryMs = 500;
+// The memory of smaller parts costs little to allocate.
+constexpr size_t kMinSpare = 64 * 1024;
+constexpr size_t kMaxSpares = 4;
 
 // Retries until there is memory: an exception in the thread would end the process, and no task may
 // be lost.
@@ -48,7 +51,9 @@ void until_memory(Try&& attempt) {
 }  // namespace
 
 Writer::Writer(Inbox& inbox)
-    : Poster(SIZE_MAX), inbox_(inbox), fork_count_at_creation_(fork_count()) {}
+    : Poster(SIZE_MAX), inbox_(inbox), fork_count_at_creation_(fork_count()) {
+    spares_.reserve(kMaxSpares);  // the thread must not run out of memory there
+}
 
 // The child of a fork does not have the thread, and closing the files there would break the
 // parent's locks, so it leaks them.
@@ -107,6 +112,14 @@ void Writer::submit(Task task) {
     ++submitted_;
     lock.unlock();
     changed_.notify_all();
+}
+
+Part Writer::take_spare() {
+    const std::lock_guard lock(mutex_);
+    if (spares_.empty()) return {};
+    Part spare = std::move(spares_.back());
+    spares_.pop_back();
+    return spare;
 }
 
 void Writer::wait_for(const std::shared_ptr<Target>& target) {
@@ -182,6 +195,7 @@ void Writer::write(std::list<Task>& tasks) {
         target->kept = std::move(own);
         return;
     }
+    keep_spares(own, waits);
     target->file.wait_for_others(Connection::kBusyMs);
     const auto last =
         std::find_if(own.rbegin(), own.rend(), [](const Task& task) { return bool(task.then); });
@@ -195,6 +209,17 @@ void Writer::write(std::list<Task>& tasks) {
     }
     if (warning.empty()) return;
     until_memory([&] { post([warn = last->warn, warning] { warn(warning); }); });
+}
+
+// Frees all at the end of a turn, whose task waits.
+void Writer::keep_spares(const std::list<Task>& tasks, bool waits) {
+    const std::lock_guard lock(mutex_);
+    if (waits) return spares_.clear();
+    for (const Task& task : tasks) {
+        if (task.part && task.part->capacity >= kMinSpare && spares_.size() < kMaxSpares) {
+            spares_.push_back(std::move(*task.part));
+        }
+    }
 }
 
 // Runs the tasks in one transaction; sets or clears the target's failure.

@@ -14,8 +14,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/inbox.hpp"
+#include "journal/records.hpp"
 #include "journal/store_file.hpp"
 
 namespace narratoria::journal {
@@ -53,7 +55,8 @@ public:
         std::function<void(const StoreFailure* failure)> done = {};
         // The commit waits for the disk.
         bool waits = false;
-        size_t bytes = 0;  // the memory that `write` uses
+        size_t bytes = 0;                 // the memory that `write` uses
+        std::shared_ptr<Part> part = {};  // what `write` writes; may be NULL
         // No task of the target follows.
         bool is_last = false;
     };
@@ -63,6 +66,9 @@ public:
     // Blocks while tasks use more than kMaxWaiting bytes, because a disk that cannot keep up would
     // use up the memory.
     void submit(Task task);
+    // The memory of a part that has been written, or an empty part. During a long turn, the parts
+    // take turns in memory that is in the processor's cache.
+    Part take_spare();
     // Waits until all tasks of the target have run. Their `done` may still follow.
     void wait_for(const std::shared_ptr<Target>& target);
     // Why the last transaction of the target failed, or NULL. Call it only after wait_for().
@@ -84,6 +90,7 @@ private:
     void run();
     void write(std::list<Task>& tasks);
     static void run_all(Target& target, const std::list<Task>& tasks, bool waits);
+    void keep_spares(const std::list<Task>& tasks, bool waits);
     void post_done(Task& task, const StoreFailure* failure);
     void post(std::function<void()> call);
 
@@ -97,6 +104,7 @@ private:
     uint64_t submitted_ = 0;
     uint64_t finished_ = 0;  // the number of finished tasks; they finish in order of submission
     size_t waiting_bytes_ = 0;
+    std::vector<Part> spares_;
     bool is_ending_ = false;
 };
 

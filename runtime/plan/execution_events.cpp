@@ -32,7 +32,8 @@ void Execution::on_event(uint32_t tool, const event::Event& event) {
         default: break;
     }
     const event::Subject subject = subject_of(tool);
-    with_.stream.publish_tool_event(number, subject, event);
+    const bool is_merged = event.type == event::Type::StatePatch && !refusal;
+    with_.stream.publish_tool_event(number, subject, event, is_merged);
     // Published after the event that caused them, so that the numbers stay in order.
     while (const std::string* conflict = conflicts_.take()) {
         with_.stream.publish(event::Kind::StateConflict, subject, *conflict);

@@ -19,17 +19,21 @@ std::optional<state::Refusal> Session::patch_state(json::Value patch, std::strin
     const uint64_t number = stream_.take_number();
     const std::shared_ptr<const state::HistoryOrigin> origin =
         std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)});
-    const std::string_view text =
-        with_.store->apply_host(patch, {number, loop().wall_us(), 0, origin});
+    const int64_t time_us = loop().wall_us();
+    const std::string_view text = with_.store->apply_host(patch, {number, time_us, 0, origin});
     std::string body;
     json::ObjectWriter writer(body);
     writer.raw("patch", text);
+    const size_t patch_end = body.size();
     if (nulls) {
         with_.store->apply_nulls(nulls);
         writer.raw("nulls", nulls.raw());
     }
     writer.string("by", who).end();
-    stream_.publish(number, event::Kind::StatePatched, {}, body);
+    const event::MergedPatch merged{
+        std::string_view(body).substr(patch_end - text.size(), text.size()),
+        nulls ? nulls.raw() : std::string_view(), who, time_us};
+    stream_.publish(number, event::Kind::StatePatched, {}, body, &merged);
     return {};
 }
 

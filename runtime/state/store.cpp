@@ -48,7 +48,6 @@ const Patch& Store::apply(json::Value patch, Writer writer, const PatchOrigin& o
     patch_.prepare(patch);
     merge(writer, listener);
     remember(patch.raw(), origin);
-    if (patch_listener_ != nullptr) patch_listener_->on_patch(patch.raw(), origin);
     return patch_;
 }
 
@@ -57,7 +56,6 @@ const Patch& Store::apply_nulls(json::Value nulls, Writer writer, ConflictListen
     if (writer == kHost) tree_.merge(patch_);
     else merge(writer, listener);
     history_.add_nulls(nulls.raw());
-    if (patch_listener_ != nullptr) patch_listener_->on_nulls(nulls.raw());
     return patch_;
 }
 
@@ -100,7 +98,6 @@ std::string_view Store::apply_host(json::Value patch, const PatchOrigin& origin)
     patch_.prepare(document_.root());
     tree_.merge(patch_);
     remember(text_, origin);
-    if (patch_listener_ != nullptr) patch_listener_->on_patch(text_, origin);
     return text_;
 }
 

@@ -29,18 +29,6 @@ public:
     virtual void on_conflict(std::string_view path, Writer earlier, Writer later) = 0;
 };
 
-struct PatchOrigin;
-
-// Receives every patch after it was merged. Merging these patches in order into the initial state
-// produces the same state. The texts are valid during the call only.
-class PatchListener {
-public:
-    virtual ~PatchListener() = default;
-    virtual void on_patch(std::string_view patch, const PatchOrigin& origin) = 0;
-    // The nulls of the previous patch (state/replacement.hpp).
-    virtual void on_nulls(std::string_view nulls) = 0;
-};
-
 // The data that the history records with a patch.
 struct PatchOrigin {
     uint64_t seq = 0;  // in the session's event stream
@@ -96,7 +84,6 @@ public:
     // is the initial state of a session.
     void assign(json::Value document);
     // Merges a patch that an earlier process of the session applied, and adds it to the history.
-    // Does not notify the listener.
     void fold(json::Value patch, const PatchOrigin& origin);
     void fold_nulls(json::Value nulls);
     // Moves the state and the history from a store with the same limits. No writer may be open.
@@ -108,12 +95,7 @@ public:
     void set_patches(uint64_t total) { history_.set_total(total); }
     uint64_t patches() const { return history_.mark().total; }
 
-    // Makes `listener` receive the patches of apply(), apply_host() and apply_nulls(), and starts
-    // to maintain Tree::digest(). The listener must outlive the store.
-    void set_listener(PatchListener& listener) {
-        patch_listener_ = &listener;
-        keep_digest();
-    }
+    // Starts to maintain Tree::digest().
     void keep_digest() {
         keeps_digest_ = true;
         tree_.keep_digest();
@@ -162,7 +144,6 @@ private:
     Patch patch_;              // its memory is reused for every patch
     std::string text_;         // the latest host patch
     json::Document document_;  // the latest host patch, parsed
-    PatchListener* patch_listener_ = nullptr;
     bool keeps_digest_ = false;
 
     void merge(Writer writer, ConflictListener* listener);
