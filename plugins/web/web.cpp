@@ -33,6 +33,8 @@ namespace {
 constexpr std::string_view kId = "narratoria.web";
 constexpr std::size_t kMaxInMemory = 1024 * 1024;
 constexpr std::string_view kEnter = "/api/enter";
+// The turns of a saved game that the page shows although they were played before.
+constexpr std::uint32_t kPastTurns = 50;
 
 struct Endpoint {
     std::optional<Address> address;
@@ -181,7 +183,7 @@ public:
         if (log_.last() == 0) {
             session_ = event.session_id();
             // The host patched the state before the loop first ran; the state contains that patch.
-            if (!first_state_) first_state_ = read_state();
+            if (!first_state_) read_beginning();
         }
         if (is_move) assets_.on_move();
         if (is_move || kind == NAR_KIND_TURN_ENDED) {
@@ -214,7 +216,7 @@ public:
 
 private:
     void begin() {
-        if (log_.last() == 0) first_state_ = read_state();
+        if (log_.last() == 0) read_beginning();
         try {
             server_.begin(host_, *this);
         } catch (const std::exception& error) {
@@ -227,6 +229,12 @@ private:
         host_.log(plugin::Level::Info, "the page is at " + gate_.origin() +
                                            "; its address with the token is published as \"url\"");
         host_.publish("url", gate_.address());
+    }
+
+    // What precedes the first record.
+    void read_beginning() {
+        first_state_ = read_state();
+        past_turns_ = host_.turns(kPastTurns).value_or("[]");
     }
 
     std::shared_ptr<const std::string> read_state() const {
@@ -375,6 +383,7 @@ private:
         first += ",\"after\":" + std::to_string(std::max(after, log_.begins_after())) +
                  ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
+        first.append(",\"turns\":").append(past_turns_);
         return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
     }
 
@@ -462,6 +471,7 @@ private:
     // The stored turn at whose end the session is, as far as records say.
     std::optional<std::uint64_t> turn_;
     std::shared_ptr<const std::string> first_state_;
+    std::string past_turns_ = "[]";
     RecordLog log_;
     Assets assets_;
     ReadingFile reading_;

@@ -179,6 +179,10 @@ void Journal::append_turns(std::string& out) {
     journal::append_turns(out, file, file.session(options_.session).value());
 }
 
+void Journal::append_last_turns(std::string& out, std::optional<TurnId> last, uint32_t count) {
+    journal::append_last_turns(out, flushed_file(), row_, last, count);
+}
+
 TurnId Journal::last_prompt() {
     StoreFile& file = flushed_file();
     // If the newest turn was interrupted, it is not the current turn but follows it.

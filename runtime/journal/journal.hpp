@@ -114,6 +114,10 @@ public:
     // StoreError.
     void append_turns(std::string& out);
 
+    // Appends the last turns up to this one (listing.hpp). Waits until the store is up to date.
+    // Throws StoreError or TurnError.
+    void append_last_turns(std::string& out, std::optional<TurnId> last, uint32_t count);
+
     // last_prompt(): the newest turn, if it was interrupted and follows the current turn; otherwise
     // the last prompt on the path to the current turn. last_interrupted(): the newest interrupted
     // turn that follows the current turn. Both wait for the disk and throw StoreError or TurnError.

@@ -3,7 +3,10 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/json/tape.hpp"
@@ -28,6 +31,38 @@ std::string in_hexadecimal(uint64_t digest) {
     char text[17];
     std::snprintf(text, sizeof text, "%016" PRIx64, digest);
     return text;
+}
+
+using Names = std::multimap<TurnId, std::string>;
+
+// Adds the members of a turn (store.h).
+void add_turn(json::ObjectWriter& writer, StoreFile& file, int64_t session, const TurnRow& turn,
+              const Names& names) {
+    writer.number("id", turn.id);
+    add_number(writer, "parent", turn.parent);
+    writer.string("kind", name_of(turn.kind))
+        .string("prompt", turn.prompt)
+        .string("status", name_of(turn.status))
+        .boolean("durable", turn.state_digest.has_value());
+    if (turn.state_digest) writer.string("stateHash", in_hexadecimal(*turn.state_digest));
+    else writer.raw("stateHash", "null");
+    add_time(writer, "began", turn.began_ms);
+    add_time(writer, "ended", turn.ended_ms);
+    json::Document document;
+    json::ParseError error;
+    const bool has_rest = turn.ended_ms &&
+                          document.parse(file.rest(session, turn.id), error, json::kDepthOfOwn) &&
+                          document.root().is_object();
+    for (const std::string_view key : {"narrative", "choices", "ending"}) {
+        const json::Value value = has_rest ? document.root().find(key) : json::Value();
+        writer.raw(key, value ? value.raw() : "null");
+    }
+    std::string own_names;
+    const auto [first, last] = names.equal_range(turn.id);
+    for (auto name = first; name != last; ++name) {
+        own_names += (own_names.empty() ? "[" : ",") + json::quoted(name->second);
+    }
+    writer.raw("names", own_names.empty() ? "[]" : own_names + "]");
 }
 
 }  // namespace
@@ -68,46 +103,43 @@ void append_turns(std::string& out, StoreFile& file, const SessionRow& session) 
     out += R"({"turns":[)";
     // If the session has no writer, none of its turns is running.
     const bool is_played = file.is_locked(session.id);
-    json::Document document;
-    json::ParseError error;
-    const auto names = file.names(session.id);
+    const Names names = file.names(session.id);
     const char* separator = "";
-    for (const TurnRow& turn : file.turns(session.id)) {
-        out += separator;
-        separator = ",";
-        TurnStatus status = turn.status;
-        if (status == TurnStatus::Running && !is_played) {
-            status = turn.kind == TurnKind::Host ? TurnStatus::Completed : TurnStatus::Interrupted;
+    for (TurnRow& turn : file.turns(session.id)) {
+        out += std::exchange(separator, ",");
+        if (turn.status == TurnStatus::Running && !is_played) {
+            turn.status =
+                turn.kind == TurnKind::Host ? TurnStatus::Completed : TurnStatus::Interrupted;
         }
         json::ObjectWriter writer(out);
-        writer.number("id", turn.id);
-        add_number(writer, "parent", turn.parent);
-        writer.string("kind", name_of(turn.kind))
-            .string("prompt", turn.prompt)
-            .string("status", name_of(status))
-            .boolean("durable", turn.state_digest.has_value());
-        if (turn.state_digest) writer.string("stateHash", in_hexadecimal(*turn.state_digest));
-        else writer.raw("stateHash", "null");
-        add_time(writer, "began", turn.began_ms);
-        add_time(writer, "ended", turn.ended_ms);
-        const bool has_rest = turn.ended_ms && document.parse(file.rest(session.id, turn.id), error,
-                                                              json::kDepthOfOwn);
-        for (const std::string_view key : {"narrative", "choices", "ending"}) {
-            const json::Value value =
-                has_rest && document.root().is_object() ? document.root().find(key) : json::Value();
-            writer.raw(key, value ? value.raw() : "null");
-        }
-        std::string own_names;
-        const auto [first, last] = names.equal_range(turn.id);
-        for (auto name = first; name != last; ++name) {
-            own_names += (own_names.empty() ? "[" : ",") + json::quoted(name->second);
-        }
-        writer.raw("names", own_names.empty() ? "[]" : own_names + "]");
+        add_turn(writer, file, session.id, turn, names);
         writer.end();
     }
     out += R"(],"current":)";
     out += session.current ? std::to_string(*session.current) : "null";
     out += '}';
+}
+
+void append_last_turns(std::string& out, StoreFile& file, int64_t session,
+                       std::optional<TurnId> last, uint32_t count) {
+    std::vector<TurnRow> turns;
+    while (last && turns.size() < count) {
+        TurnRow turn = file.require_turn(session, *last);
+        last = turn.parent;
+        if (turn.kind != TurnKind::Host) turns.push_back(std::move(turn));
+    }
+    const Names names = file.names(session);
+    const char* separator = "";
+    out += '[';
+    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
+        out += std::exchange(separator, ",");
+        json::ObjectWriter writer(out);
+        add_turn(writer, file, session, *turn, names);
+        const auto assets = file.nearest_assets(session, turn->id);
+        const bool has_assets = assets && assets->turn == turn->id;
+        writer.raw("assets", has_assets ? std::string_view(assets->assets) : "[]").end();
+    }
+    out += ']';
 }
 
 }  // namespace narratoria::journal

@@ -92,12 +92,23 @@ nar_status turns_again(const nar_host* host, uint64_t turn, uint64_t* submission
     });
 }
 
+nar_status turns_read(const nar_host* host, uint64_t turn, uint32_t count, nar_write_fn write,
+                      void* user) {
+    if (write == nullptr) return NAR_INVALID_ARGUMENT;
+    return on_engine_thread(host, "turns.read", [&](Instance& instance) {
+        std::string text;
+        const nar_status status =
+            instance.session().read_turns(turn, count, instance.library().id, text);
+        return status == NAR_OK ? write_out(instance, text, write, user) : status;
+    });
+}
+
 }  // namespace
 
 const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
 const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
 const nar_host_prompt prompt_service{
     sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission, prompt_cancel, prompt_cancel_all};
-const nar_host_turns turns_service{sizeof(nar_host_turns), 0, turns_go_to, turns_again};
+const nar_host_turns turns_service{sizeof(nar_host_turns), 0, turns_go_to, turns_again, turns_read};
 
 }  // namespace narratoria::plugin

@@ -98,6 +98,9 @@ public:
     // `turn` is a value of store.h, `by` the plugin's id.
     virtual nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
     virtual nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
+    // Appends the last `count` turns up to this one as a JSON array (narratoria.turns/1).
+    virtual nar_status read_turns(uint64_t turn, uint32_t count, std::string_view by,
+                                  std::string& json) = 0;
     virtual uint64_t running_submission() const = 0;
     // The outcome of a pending rendering (narratoria/asset_renderer.h). Returns false if `renderer`
     // has none for this asset.

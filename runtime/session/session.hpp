@@ -271,6 +271,9 @@ private:
                              uint64_t& submission) override;
     nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) override;
     nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) override;
+    nar_status read_turns(uint64_t turn, uint32_t count, std::string_view by,
+                          std::string& json) override;
+    nar_status with_store(std::string_view by, const char* what, const std::function<void()>& use);
     // `prepare` returns the job, or throws as go_to().
     nar_status submit_move(std::string_view by, uint64_t& submission,
                            const std::function<Job()>& prepare);

@@ -220,22 +220,41 @@ nar_status Session::submit_move(std::string_view by, uint64_t& submission,
     if (destroying_) return NAR_GONE;
     if (!with_.journal) return NAR_UNSUPPORTED;
     if (is_playing()) return NAR_BUSY;
-    const auto refuse = [&](uint32_t level, nar_status status, const char* why) {
-        log(level, "plugin " + std::string(by) +
-                       ": the session did not go to a stored turn: " + std::string(why));
-        return status;
-    };
-    try {
+    const nar_status status = with_store(by, "the session did not go to a stored turn", [&] {
         Job job = prepare();
         job.by = by;
         submit(std::move(job));
+    });
+    if (status == NAR_OK) submission = last_submission();
+    return status;
+}
+
+nar_status Session::read_turns(uint64_t turn, uint32_t count, std::string_view by,
+                               std::string& json) {
+    if (!with_.journal) return NAR_UNSUPPORTED;
+    return with_store(by, "the stored turns were not read", [&] {
+        const auto last = turn == NAR_TURN_PREVIOUS
+                              ? destination_of(turn)
+                              : journal::turn_of(turn, with_.journal->current());
+        with_.journal->append_last_turns(json, last, count);
+    });
+}
+
+// Returns the status of a failure of the store, which the log reports for the plugin.
+nar_status Session::with_store(std::string_view by, const char* what,
+                               const std::function<void()>& use) {
+    const auto refuse = [&](uint32_t level, nar_status status, const char* why) {
+        log(level, "plugin " + std::string(by) + ": " + what + ": " + why);
+        return status;
+    };
+    try {
+        use();
+        return NAR_OK;
     } catch (const journal::StoreError& error) {
         return refuse(NAR_LOG_ERROR, status_of(error), error.what());
     } catch (const journal::TurnError& error) {
         return refuse(NAR_LOG_INFO, status_of(error), error.what());
     }
-    submission = last_submission();
-    return NAR_OK;
 }
 
 // Returns true if the job goes on with its prompt.

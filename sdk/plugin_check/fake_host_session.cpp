@@ -234,6 +234,12 @@ nar_status PluginCheckHost::turns_again(const nar_host* host, std::uint64_t, std
     return entered(host, "turns.again", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
 }
 
+nar_status PluginCheckHost::turns_read(const nar_host* host, std::uint64_t, std::uint32_t,
+                                       nar_write_fn, void*) {
+    nar_status status;
+    return entered(host, "turns.read", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
+}
+
 void PluginCheckHost::expect_rendering(std::uint64_t seq) {
     const std::lock_guard lock(mutex_);
     renderings_.insert(seq);

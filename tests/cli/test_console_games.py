@@ -83,6 +83,17 @@ def test_next_play_continues_the_game(play, data):
     assert LEFT in game("2", LEFT)
 
 
+def test_game_that_continues_shows_its_last_three_turns(play):
+    game = play()
+    game("I light the torch", "")
+    for prompt in ("I wait", "I examine the door", "I look around"):
+        game(prompt, "")
+    game.end()
+    shown = unwrapped(play().begun)
+    assert re.search(rf"starts over › I wait \w.+ › I examine the door {EXAMINED}.+ › I look around \w", shown), shown
+    assert "› I light the torch" not in shown
+
+
 @pytest.mark.parametrize("data_home", ["", "relative"])
 def test_default_store_is_in_the_home_folder(play, tmp_path, data_home):
     game = play(XDG_DATA_HOME=data_home, HOME=str(tmp_path))

@@ -102,6 +102,21 @@ TEST_F(KeptSession, ReopenedSessionContinuesWithTheSameData) {
         << "sequence numbers are not reused";
 }
 
+TEST_F(KeptSession, RefusedPatchIsNotMergedWhenTheSessionIsReopened) {
+    folder.says("floods", {patch(R"({"text":")" + std::string(200, 'x') + R"("})"), kDone});
+    Limits limits;
+    limits.patch_bytes = 100;
+    stage.emplace(
+        EngineOptions{.limits = limits},
+        SessionOptions{.id = "s", .narrator = narrator.narrator(), .store = store.path()});
+    play("adds");
+    play("floods");
+    const std::string before = state();
+    EXPECT_EQ(before, R"({"a":{"b":1},"n":[1,2]})");
+    open();
+    EXPECT_EQ(state(), before);
+}
+
 TEST_F(KeptSession, ContinuingWithAnotherStoryIsLogged) {
     for (const char* story : {"here/torch", "there/torch", "here/cave"}) {
         folder.write(std::string(story) + "/story.toml", "title = \"t\"\n");

@@ -42,6 +42,21 @@ protected:
         return status;
     }
 
+    // The numbers and prompts of the last turns up to this one.
+    std::vector<std::string> read(uint64_t turn, uint32_t count) {
+        std::string text;
+        const auto append = [](void* user, nar_str piece) -> nar_status {
+            static_cast<std::string*>(user)->append(piece.data, piece.size);
+            return NAR_OK;
+        };
+        read_status = turns->read(host, turn, count, append, &text);
+        std::vector<std::string> prompts;
+        for (const Json& each : Json(text.empty() ? "[]" : text).elements()) {
+            prompts.push_back(std::to_string(each["id"].integer()) + each["prompt"].string());
+        }
+        return prompts;
+    }
+
     Narrator narrator{.id = "echo",
                       .generate =
                           [](std::string_view, const NarratorReply& reply) {
@@ -51,6 +66,7 @@ protected:
     std::string store;
     const nar_host* host = nullptr;
     const nar_host_turns* turns = nullptr;
+    nar_status read_status = NAR_OK;
 };
 
 TEST_F(TurnsTest, PluginUndoesPromptsAndStartsOver) {
@@ -144,6 +160,32 @@ TEST_F(TurnsTest, FailedMoveIsAWarningAndThePromptIsNotPlayed) {
     EXPECT_EQ(recorder.one(Kind::Warning).body["code"].string(), "STORE_REMOVED");
 }
 
+TEST_F(TurnsTest, PatchOfAPluginKeepsItsName) {
+    service<nar_host_state>(host, NAR_HOST_STATE)->patch(host, NAR_STR(R"({"a":1})"));
+    const std::string before(session->history().view());
+    EXPECT_THAT(before, HasSubstr("mover"));
+    play("one");
+    EXPECT_EQ(go_to(1), NAR_OK);
+    EXPECT_EQ(session->history().view(), before);
+}
+
+TEST_F(TurnsTest, PluginReadsTheLastTurns) {
+    play("one");
+    play("two");
+    session->patch_state(R"({"after":"two"})");
+    play("three");
+    EXPECT_THAT(read(NAR_TURN_CURRENT, 2), ElementsAre("2two", "4three"));
+    EXPECT_THAT(read(NAR_TURN_CURRENT, 9), ElementsAre("1one", "2two", "4three"));
+    EXPECT_THAT(read(3, 9), ElementsAre("1one", "2two")) << "3 is the host's turn";
+    EXPECT_THAT(read(NAR_TURN_PREVIOUS, 1), ElementsAre("2two"));
+    EXPECT_THAT(read(NAR_TURN_BEGINNING, 9), ElementsAre());
+    EXPECT_THAT(read(NAR_TURN_CURRENT, 0), ElementsAre());
+    EXPECT_EQ(read_status, NAR_OK);
+    EXPECT_THAT(read(9, 1), ElementsAre());
+    EXPECT_EQ(read_status, NAR_NOT_FOUND);
+    EXPECT_EQ(turns->read(host, NAR_TURN_CURRENT, 1, nullptr, nullptr), NAR_INVALID_ARGUMENT);
+}
+
 TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
     play("one");
     session.reset();
@@ -161,6 +203,8 @@ TEST_F(TurnsTest, SessionWithoutAStoreCannotMove) {
     play("one");
     EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_UNSUPPORTED);
     EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_UNSUPPORTED);
+    EXPECT_THAT(read(NAR_TURN_CURRENT, 1), ElementsAre());
+    EXPECT_EQ(read_status, NAR_UNSUPPORTED);
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ public:
     explicit StoryServer(const ServeOptions& options)
         : as_json_(options.as_json), opens_(options.opens), log_level_(options.log.level()) {
         EngineOptions engine_options;
+        // A game that continues within a day still has the pictures that its tools made.
+        if (!options.saved.store.empty()) engine_options.output_mode = NAR_OUTPUT_KEEP;
         engine_options.log = [this](const LogLine& line) {
             unstored_turns_.on_log(line.code);
             on_log(line.level, line.message);
@@ -132,11 +134,9 @@ private:
         }
     }
 
-    // The page shows the turn from which a saved game continues when the game goes there.
     void continue_game(const ServeOptions& options) {
         if (options.saved.store.empty()) return;
         const story::TurnTree turns(session_->turns());
-        if (turns.current() > 0) session_->go_to(turns.current());
         saved_ = story::describe_game(options.saved, turns);
         session_->attach(
             [this](Event event) {

@@ -26,6 +26,9 @@ namespace {
 // The plugin that shows the story.
 constexpr std::string_view kConsole = "narratoria.console";
 
+// The turns that a game begins with when it continues.
+constexpr std::size_t kLastTurns = 3;
+
 }  // namespace
 
 Game::Game(const GameOptions& options)
@@ -83,6 +86,7 @@ void Game::begin() {
 void Game::show_opening() {
     begin();
     if (!notice_.empty()) remark(notice_);
+    write_last_turns();
     write_current_narrative();
 }
 
@@ -193,12 +197,19 @@ void Game::load_current_turn(const TurnTree& turns) {
                         : std::string("the beginning");
     const std::vector<const json::Value*> prompts = turns.prompts();
     if (prompts.empty()) return load_opening();
+    last_turns_.clear();
+    const std::size_t first = prompts.size() - std::min(prompts.size(), kLastTurns);
+    for (std::size_t i = first; i < prompts.size(); ++i) {
+        last_turns_.push_back({std::string(json::text(*prompts[i], "prompt")),
+                               std::string(json::text(*prompts[i], "narrative"))});
+    }
     narrative_ = json::text(*prompts.back(), "narrative");
     ending_ = json::text(*prompts.back(), "ending");
     choices_ = json::texts(json::member(*prompts.back(), "choices"));
 }
 
 void Game::load_opening() {
+    last_turns_.clear();
     narrative_.clear();
     ending_.clear();
     choices_.clear();
@@ -211,6 +222,21 @@ void Game::load_opening() {
 void Game::hint_at_ending() {
     if (!is_saved() || json::text(json::read(session_->current()), "ending").empty()) return;
     remark("/undo takes this back; /load 0 goes back to the beginning");
+}
+
+// Without the narrative of the last one, which is the current narrative.
+void Game::write_last_turns() {
+    std::string text;
+    for (std::size_t i = 0; i < last_turns_.size(); ++i) {
+        text += fmt::format("\n{}\n", style_.dim("› " + printable(last_turns_[i].prompt)));
+        if (i + 1 == last_turns_.size()) break;
+        text += '\n';
+        for (const std::string& line :
+             narrative_lines(last_turns_[i].narrative, story_width(STDOUT_FILENO))) {
+            text += style_.dim(line) + '\n';
+        }
+    }
+    write(text);
 }
 
 void Game::write_current_narrative() { write_narrative(narrative_, ending_); }

@@ -105,6 +105,7 @@ private:
     void require_active(const std::string& wish) const;
     bool console_is_active() const;
     void write_narrative(std::string_view words, std::string_view ending);
+    void write_last_turns();
     void write_current_narrative();
     // Reads why the console can no longer write, if that is so.
     void read_write_error();
@@ -125,8 +126,13 @@ private:
     std::function<void(std::string_view text)> write_above_;
     std::string notice_;  // about the session
     // As of the last load_current_turn():
-    std::uint64_t turn_ = 0;            // 0: the beginning
-    std::string turn_heading_;          // describes the current turn
+    std::uint64_t turn_ = 0;    // 0: the beginning
+    std::string turn_heading_;  // describes the current turn
+    struct LastTurn {
+        std::string prompt;
+        std::string narrative;
+    };
+    std::vector<LastTurn> last_turns_;  // the last prompts, the oldest first
     std::string narrative_;             // the narrative of the last prompt, or the opening
     std::string ending_;                // of the story, if the last prompt reached one
     std::vector<std::string> choices_;  // of the opening, then of the last turn

@@ -66,6 +66,27 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   }
 });
 
+test("a saved game begins with its last turns, and goes back to them", async ({ stage }) => {
+  const store = ["--store", join(mkdtempSync(join(tmpdir(), "saves-")), "saves.db")];
+  const server = await stage.serve(torch, ...store);
+  const before = await stage.open(server);
+  for (const words of ["I examine the door", "I look around"]) {
+    await before.say(words);
+    await before.isDone();
+  }
+  await before.page.close();
+  await server.stop();
+
+  const player = await stage.open(await stage.serve(torch, ...store));
+  const turns = player.story.getByRole("article", { name: /^You: / });
+  await expect.poll(() => turns.count()).toBe(2);
+  await turns.first().getByText("Door examined.").waitFor();
+  await player.story.getByRole("button", { name: "Undo" }).click();
+  await player.story.getByText("Back to: I examine the door").waitFor();
+  await player.say("I wait");
+  await player.isDone();
+});
+
 // covers: 003-12.2-multiline-input
 test("the sample story by keyboard alone", async ({ stage }) => {
   const player = await stage.play(torch);

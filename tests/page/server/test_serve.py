@@ -72,10 +72,23 @@ def test_saved_game_continues_even_after_a_kill(serve, tmp_path):
     page = serve(**saved(tmp_path))
     last = page.play("I light the torch")[-1]
     page.end(signal.SIGKILL)
-    stream = serve(**saved(tmp_path)).stream()
-    moved = stream.until(lambda record: record["kind"] == "session_moved")[-1]["event"]
-    assert (moved["turn"], moved["choices"]) == (1, last["event"]["choices"])
-    assert moved["narrative"].startswith("You reach for the torch")
+    page = serve(**saved(tmp_path))
+    stream = page.stream().begin()
+    [turn] = stream.session["turns"]
+    assert (turn["id"], turn["prompt"], turn["choices"]) == (1, "I light the torch", last["event"]["choices"])
+    assert turn["narrative"].startswith("You reach for the torch")
+    page.prompt("I wait")
+    assert stream.until_turn_ended()[-1]["event"]["turn"] == 2
+    assert [each["id"] for each in page.stream().begin().session["turns"]] == [1], "what the records do not have"
+
+
+def test_saved_game_keeps_its_pictures_when_it_ends(serve, tmp_path):
+    page = serve(**saved(tmp_path))
+    page.play("I light the torch")
+    page.end()
+    page = serve(**saved(tmp_path))
+    [turn] = page.stream().begin().session["turns"]
+    page.get(f"/api/assets/{turn['assets'][0]['seq']}").has(200)
 
 
 def test_new_game_is_saved_beside_the_old_one(serve, tmp_path):
@@ -90,8 +103,7 @@ def test_game_without_a_turn_is_not_continued(serve, tmp_path):
     page.play("I wait")
     page.end()
     serve(**saved(tmp_path, "--new")).end(signal.SIGKILL)
-    moved = serve(**saved(tmp_path)).stream().until(lambda record: record["kind"] == "session_moved")
-    assert moved[-1]["event"]["turn"] == 1
+    assert [turn["id"] for turn in serve(**saved(tmp_path)).stream().begin().session["turns"]] == [1]
 
 
 def test_game_that_ends_without_a_turn_is_removed(serve, tmp_path):

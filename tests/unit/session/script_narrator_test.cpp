@@ -62,6 +62,9 @@ public:
     nar_status submit_go_to(uint64_t, std::string_view, uint64_t&) override {
         return NAR_UNSUPPORTED;
     }
+    nar_status read_turns(uint64_t, uint32_t, std::string_view, std::string&) override {
+        return NAR_UNSUPPORTED;
+    }
     nar_status submit_again(uint64_t, std::string_view, uint64_t&) override {
         return NAR_UNSUPPORTED;
     }

@@ -5,7 +5,7 @@
 // follower. When it misses a record, it opens its own stream again.
 import { type OpenShare, type Role, type Share, type ShareMessage, onArrival, openShare } from "./connection_share.ts";
 import { enterAgain } from "./connection_token.ts";
-import { type EventRecord, isObject, isRecord, numberOf, objectOf, textOf, textsOf } from "./session/record.ts";
+import { type EventRecord, isObject, isRecord, numberOf, objectOf, objectsOf, textOf, textsOf } from "./session/record.ts";
 import type { Opening, Taken } from "./session/session.ts";
 
 export type Status =
@@ -158,6 +158,8 @@ export class Connection {
     this.#newest = Math.max(this.#newest, opening.last);
     const before = this.#listener.lastSeq();
     const known = this.#listener.opened(opening);
+    // The first record of a game that continues does not have the number 1.
+    if (opening.last === 0) this.#gapAfter = 0;
     this.#join(opening.game ?? "");
     // A different session than before: open its stream from the beginning.
     if (known === 0 && before > 0) return this.open();
@@ -317,6 +319,7 @@ function readOpening(data: string): Opening | undefined {
     language: textOf(value, "language"),
     opening: opening && { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") },
     state: objectOf(value, "state"),
+    turns: objectsOf(value, "turns"),
   };
 }
 

@@ -65,6 +65,12 @@ export function textsOf(object: JsonObject, name: string): string[] {
 }
 
 // Milliseconds since 1970; 0 for an invalid time.
+// The elements of an array that are objects.
+export function objectsOf(object: JsonObject, name: string): JsonObject[] {
+  const value = member(object, name);
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 export function timeOf(record: EventRecord): number {
   const time = Date.parse(record.time);
   return Number.isNaN(time) ? 0 : time;

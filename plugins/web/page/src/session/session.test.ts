@@ -143,6 +143,41 @@ describe("choices", () => {
   });
 });
 
+describe("a game that continues", () => {
+  const picture = { seq: 7, toolId: "t", attempt: 1, assetId: "map", kind: "image", mediaType: "image/png", path: "map.png", metadata: {} };
+  const past = [
+    { id: 4, parent: 3, kind: "prompt", prompt: "I enter", status: "fallback", began: "2026-01-24T18:30:00Z", ended: "2026-01-24T18:30:01Z", narrative: "It is dark.", choices: [], ending: null, assets: [] },
+    { id: 6, parent: 5, kind: "prompt", prompt: "I look", status: "completed", began: "", ended: null, narrative: "A map.", choices: ["Take it"], ending: "Found", assets: [picture] },
+  ];
+  const opened = (...drafts: Draft[]): Session => {
+    const session = new Session();
+    const opening = { sessionId: "s", title: "", after: 19, last: 19 + drafts.length, turns: past };
+    session.open(opening);
+    session.open(opening);
+    session.take(numbered(drafts).map((record) => ({ ...record, seq: record.seq + 19 })));
+    return session;
+  };
+
+  it("begins with its last turns", () => {
+    const session = opened();
+    expect(session.turns.map((one) => [one.prompt?.text, one.narratives.map((told) => told.text), one.outcome, one.choices?.choices])).toEqual([
+      ["I enter", ["It is dark."], "fallback", undefined],
+      ["I look", ["A map."], "completed", ["Take it"]],
+    ]);
+    expect(session.turns.map((one) => [one.id, one.ending, one.assets.map((asset) => asset.seq)])).toEqual([[4, undefined, []], [6, "Found", [7]]]);
+    expect(session.assets).toEqual(session.turns[1]!.assets);
+    expect([session.turnId, session.busy]).toEqual([6, false]);
+    expect(announcements(session, 0)).toEqual([]);
+  });
+
+  it("goes back to them, and to the ones before", () => {
+    const move = (turn: number): Draft => ({ kind: "session_moved", event: { turn, narrative: "It is dark.", choices: [] } });
+    const session = opened(move(4), move(3));
+    expect(session.turns.map((one) => one.isUndone === true)).toEqual([true, true, true, false]);
+    expect(session.turns.slice(2).map((one) => [one.backTo, canUndo(one)])).toEqual([["I enter", true], [undefined, true]]);
+  });
+});
+
 describe("a move", () => {
   const turn = (id: number): Draft[] => [prompt(`p${id}`), { kind: "turn_ended", event: { outcome: "completed", generations: 1, choices: [], turn: id } }];
   const move = (to: number, state?: JsonObject): Draft => ({ kind: "session_moved", event: { turn: to, narrative: "", choices: [] }, ...(state && { state }) });

@@ -5,6 +5,7 @@ import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import { Merger, difference } from "./merge.ts";
 import { canUndo, goBack } from "./moves.ts";
+import { isOutcome, pastTurn } from "./past.ts";
 import type {
   Asset,
   Attempt,
@@ -49,6 +50,8 @@ export interface Opening {
   after?: number | undefined;
   last: number;
   state?: JsonObject | undefined;
+  // The last turns of a saved game before the first record, the oldest first.
+  turns?: readonly JsonObject[] | undefined;
 }
 
 // The error code of attempts and tools that the player or the host cancelled.
@@ -135,6 +138,7 @@ export class Session {
     if (opening.opening !== undefined) this.opening = opening.opening;
     if (opening.state !== undefined) this.initialState = opening.state;
     if (this.lastSeq === 0) this.lastSeq = opening.after ?? 0;
+    if (this.turns.length === 0) this.#addPast(opening.turns ?? []);
     this.#last = opening.last;
     this.#changed();
   }
@@ -163,6 +167,16 @@ export class Session {
     // The number of the next record, which never comes.
     endTurn(turn, "lost", this.lastSeq + 1, time);
     this.#changed();
+  }
+
+  #addPast(stored: readonly JsonObject[]): void {
+    for (const one of stored) {
+      const turn = pastTurn(one, this.turns.length, this.#current);
+      this.#current = turn;
+      this.turnId = turn.id;
+      this.turns.push(turn);
+      this.assets.push(...turn.assets);
+    }
   }
 
   #changed(): void {
@@ -690,10 +704,6 @@ function dropEarlierAttempts(turn: Turn, placeholder: UiPlaceholder): void {
 
 function nameOf(asset: Pick<Asset, "planKey" | "toolId" | "assetId">): string {
   return JSON.stringify([asset.planKey ?? null, asset.toolId, asset.assetId]);
-}
-
-function isOutcome(text: string | undefined): text is Outcome {
-  return text === "completed" || text === "fallback" || text === "cancelled" || text === "timeout";
 }
 
 function isEnd(text: string | undefined): text is InvocationState {

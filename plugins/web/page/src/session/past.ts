@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The turns of a saved game that were played before this page's stream begins.
+import { blankTurn } from "./blank_turn.ts";
+import type { Asset, Narrative, Outcome, Turn } from "./model.ts";
+import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from "./record.ts";
+
+// `stored`: an element of what nar_host_turns.read writes.
+export function pastTurn(stored: JsonObject, index: number, previous: Turn | undefined): Turn {
+  const time = milliseconds(textOf(stored, "ended"));
+  const turn = blankTurn(index, 0, milliseconds(textOf(stored, "began")));
+  turn.id = numberOf(stored, "id");
+  turn.previous = previous;
+  // The turns before the first one are not shown.
+  turn.isLater = previous === undefined && numberOf(stored, "parent") !== undefined;
+  if (textOf(stored, "kind") === "prompt") turn.prompt = { text: textOf(stored, "prompt") ?? "" };
+  const text = textOf(stored, "narrative") ?? "";
+  if (text !== "") {
+    const narrative: Narrative = { seq: 0, text, spoken: [{ seq: 0, text }] };
+    turn.narratives.push(narrative);
+    turn.entries.push({ what: "narrative", seq: 0, narrative });
+  }
+  for (const one of objectsOf(stored, "assets")) {
+    const asset = pastAsset(one, time);
+    turn.assets.push(asset);
+    turn.entries.push({ what: "asset", seq: asset.seq, asset });
+  }
+  turn.ending = textOf(stored, "ending");
+  const choices = textsOf(stored, "choices");
+  if (choices.length > 0) turn.choices = { choices };
+  const outcome = textOf(stored, "status");
+  turn.outcome = isOutcome(outcome) ? outcome : "completed";
+  turn.ended = time;
+  turn.endSeq = 0;
+  return turn;
+}
+
+export function isOutcome(text: string | undefined): text is Outcome {
+  return text === "completed" || text === "fallback" || text === "cancelled" || text === "timeout";
+}
+
+function pastAsset(stored: JsonObject, time: number): Asset {
+  return {
+    seq: numberOf(stored, "seq") ?? 0,
+    time,
+    planKey: undefined,
+    toolId: textOf(stored, "toolId") ?? "",
+    attempt: numberOf(stored, "attempt") ?? 1,
+    assetId: textOf(stored, "assetId") ?? "",
+    kind: textOf(stored, "kind") ?? "",
+    mediaType: textOf(stored, "mediaType") ?? "",
+    path: textOf(stored, "path") ?? "",
+    metadata: objectOf(stored, "metadata") ?? {},
+  };
+}
+
+function milliseconds(time: string | undefined): number {
+  const parsed = Date.parse(time ?? "");
+  return Number.isNaN(parsed) ? 0 : parsed;
+}
