@@ -24,6 +24,7 @@
 #include "narratoria/invocation.h"
 #include "narratoria/narrator.h"
 #include "narratoria/plugin.h"
+#include "narratoria/store.h"
 
 class FakeHost {
 public:
