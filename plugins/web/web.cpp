@@ -33,8 +33,9 @@ namespace {
 constexpr std::string_view kId = "narratoria.web";
 constexpr std::size_t kMaxInMemory = 1024 * 1024;
 constexpr std::string_view kEnter = "/api/enter";
-// The turns of a saved game that the page shows although they were played before.
-constexpr std::uint32_t kPastTurns = 50;
+// The turns of a saved game that the page gets although they were played before. It shows 50; one
+// more says that there are earlier ones.
+constexpr std::uint32_t kPastTurns = 51;
 
 struct Endpoint {
     std::optional<Address> address;
@@ -105,6 +106,15 @@ std::optional<std::uint64_t> number_of(std::string_view body, const char* name) 
     const auto member = object.FindMember(name);
     if (member == object.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
     return member->value.GetUint64();
+}
+
+// The member `id` of the last element of an array; nothing if it is empty.
+std::optional<std::uint64_t> last_id(std::string_view array) {
+    rapidjson::Document parsed;
+    parsed.Parse<rapidjson::kParseIterativeFlag>(array.data(), array.size());
+    const rapidjson::Document& turns = parsed;
+    if (turns.HasParseError() || !turns.IsArray() || turns.Empty()) return std::nullopt;
+    return turns[turns.Size() - 1]["id"].GetUint64();
 }
 
 std::optional<std::string_view> text_in(const rapidjson::Document& object, const char* name) {
@@ -179,11 +189,12 @@ public:
         const auto kind = event.raw().kind;
         const bool is_move = kind == NAR_KIND_SESSION_MOVED;
         // The page computes the state from the records, which lack the one of an earlier turn.
-        const bool needs_state = is_move && first_state_ != nullptr;
+        const bool needs_state = is_move && beginning_ != nullptr;
         if (log_.last() == 0) {
             session_ = event.session_id();
-            // The host patched the state before the loop first ran; the state contains that patch.
-            if (!first_state_) read_beginning();
+            // The host patched the state before the loop first ran, which the state contains, or
+            // went to a turn, which this record shows.
+            if (!beginning_) read_beginning(!is_move);
         }
         if (is_move) assets_.on_move();
         if (is_move || kind == NAR_KIND_TURN_ENDED) {
@@ -216,7 +227,7 @@ public:
 
 private:
     void begin() {
-        if (log_.last() == 0) read_beginning();
+        if (log_.last() == 0) read_beginning(true);
         try {
             server_.begin(host_, *this);
         } catch (const std::exception& error) {
@@ -231,10 +242,20 @@ private:
         host_.publish("url", gate_.address());
     }
 
-    // What precedes the first record.
-    void read_beginning() {
-        first_state_ = read_state();
-        past_turns_ = host_.turns(kPastTurns).value_or("[]");
+    // Reads what precedes the first record.
+    void read_beginning(bool with_turns) {
+        std::string turns;
+        const nar_status status =
+            with_turns ? host_.read_turns(turns, kPastTurns) : NAR_UNSUPPORTED;
+        if (status != NAR_OK) turns = "[]";
+        if (status != NAR_OK && status != NAR_UNSUPPORTED) {
+            host_.log(plugin::Level::Warning,
+                      "the page does not show the last turns of this game, because its store "
+                      "cannot be read");
+        }
+        turn_ = last_id(turns);
+        beginning_ = std::make_shared<const std::string>("\"turns\":" + turns +
+                                                         ",\"state\":" + *read_state());
     }
 
     std::shared_ptr<const std::string> read_state() const {
@@ -383,8 +404,7 @@ private:
         first += ",\"after\":" + std::to_string(std::max(after, log_.begins_after())) +
                  ",\"last\":" + std::to_string(log_.last());
         if (after != 0) return streams_.open(request, after, {first + "}\n\n", nullptr, {}});
-        first.append(",\"turns\":").append(past_turns_);
-        return streams_.open(request, after, {first + ",\"state\":", first_state_, "}\n\n"});
+        return streams_.open(request, after, {first + ",", beginning_, "}\n\n"});
     }
 
     Response prompt(const Request& request) {
@@ -470,8 +490,8 @@ private:
     std::string session_;
     // The stored turn at whose end the session is, as far as records say.
     std::optional<std::uint64_t> turn_;
-    std::shared_ptr<const std::string> first_state_;
-    std::string past_turns_ = "[]";
+    // The members `turns` and `state` of the first message.
+    std::shared_ptr<const std::string> beginning_;
     RecordLog log_;
     Assets assets_;
     ReadingFile reading_;

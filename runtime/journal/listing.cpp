@@ -13,6 +13,7 @@
 #include "base/json/writer.hpp"
 #include "base/near_name.hpp"
 #include "base/strict_keys.hpp"
+#include "journal/restore.hpp"
 
 namespace narratoria::journal {
 namespace {
@@ -136,8 +137,13 @@ void append_last_turns(std::string& out, StoreFile& file, int64_t session,
         json::ObjectWriter writer(out);
         add_turn(writer, file, session, *turn, names);
         const auto assets = file.nearest_assets(session, turn->id);
-        const bool has_assets = assets && assets->turn == turn->id;
-        writer.raw("assets", has_assets ? std::string_view(assets->assets) : "[]").end();
+        // Without those that a later attempt of a tool replaced.
+        asset::Registry registry("");
+        if (assets && assets->turn == turn->id) put_assets(file, *assets, registry);
+        std::string json, line;
+        registry.append_json(json);
+        json::append_compact(line, json);
+        writer.raw("assets", line).end();
     }
     out += ']';
 }

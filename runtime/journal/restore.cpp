@@ -113,6 +113,27 @@ void restore_state(StoreFile& file, int64_t session, std::optional<TurnId> at,
     }
 }
 
+void put_assets(StoreFile& file, const StoreFile::AssetsRow& row, asset::Registry& into) {
+    json::Document document;
+    parse(document, row.assets, file, row.turn, "the assets");
+    if (!document.root().is_array()) fail(file, row.turn, "the assets");
+    for (const json::Value entry : document.root().elements()) {
+        if (!entry.is_object()) fail(file, row.turn, "an asset");
+        auto text = [&](std::string_view name) {
+            const json::Value value = entry.find(name);
+            return std::string(value && value.is_string() ? value.text() : "");
+        };
+        auto number = [&](std::string_view name) {
+            const json::Value value = entry.find(name);
+            return static_cast<uint64_t>(value ? value.integer().value_or(0) : 0);
+        };
+        const json::Value metadata = entry.find("metadata");
+        into.put({text("planId"), text("toolId"), text("assetId"), text("kind"), text("mediaType"),
+                  text("path"), std::string(metadata ? metadata.raw() : "{}"), number("execution"),
+                  number("seq"), static_cast<uint32_t>(number("attempt"))});
+    }
+}
+
 void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
                     asset::Registry& into) {
     std::vector<StoreFile::AssetsRow> turns;
@@ -122,28 +143,7 @@ void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
         at = found->parent;
         turns.push_back(std::move(*found));
     }
-    json::Document document;
-    for (size_t i = turns.size(); i-- > 0;) {
-        const TurnId turn = turns[i].turn;
-        parse(document, turns[i].assets, file, turn, "the assets");
-        if (!document.root().is_array()) fail(file, turn, "the assets");
-        for (const json::Value entry : document.root().elements()) {
-            if (!entry.is_object()) fail(file, turn, "an asset");
-            auto text = [&](std::string_view name) {
-                const json::Value value = entry.find(name);
-                return std::string(value && value.is_string() ? value.text() : "");
-            };
-            auto number = [&](std::string_view name) {
-                const json::Value value = entry.find(name);
-                return static_cast<uint64_t>(value ? value.integer().value_or(0) : 0);
-            };
-            const json::Value metadata = entry.find("metadata");
-            into.put({text("planId"), text("toolId"), text("assetId"), text("kind"),
-                      text("mediaType"), text("path"),
-                      std::string(metadata ? metadata.raw() : "{}"), number("execution"),
-                      number("seq"), static_cast<uint32_t>(number("attempt"))});
-        }
-    }
+    for (size_t i = turns.size(); i-- > 0;) put_assets(file, turns[i], into);
 }
 
 std::string restore(StoreFile& file, int64_t session, std::optional<TurnId> at,

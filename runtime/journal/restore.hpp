@@ -29,6 +29,8 @@ std::string restore(StoreFile& file, int64_t session, std::optional<TurnId> at,
 
 void restore_assets(StoreFile& file, int64_t session, std::optional<TurnId> at,
                     asset::Registry& into);
+// Adds the assets of one turn.
+void put_assets(StoreFile& file, const StoreFile::AssetsRow& row, asset::Registry& into);
 // Appends an entry of TurnEnd::assets.
 void append_asset(std::string& out, const asset::Asset& asset);
 

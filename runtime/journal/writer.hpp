@@ -66,8 +66,8 @@ public:
     // Blocks while tasks use more than kMaxWaiting bytes, because a disk that cannot keep up would
     // use up the memory.
     void submit(Task task);
-    // The memory of a part that has been written, or an empty part. During a long turn, the parts
-    // take turns in memory that is in the processor's cache.
+    // The memory of a part that has been written, or an empty part. So the parts of a long turn use
+    // memory that is still in the processor's cache.
     Part take_spare();
     // Waits until all tasks of the target have run. Their `done` may still follow.
     void wait_for(const std::shared_ptr<Target>& target);

@@ -20,8 +20,10 @@ std::optional<state::Refusal> Session::patch_state(json::Value patch, std::strin
     const std::shared_ptr<const state::HistoryOrigin> origin =
         std::make_shared<state::HistoryOrigin>(state::HistoryOrigin{"", std::string(who)});
     const int64_t time_us = loop().wall_us();
-    const std::string_view text = with_.store->apply_host(patch, {number, time_us, 0, origin});
+    // A merged patch must reach the journal, so allocate first. Compacting does not enlarge it.
     std::string body;
+    body.reserve(patch.raw().size() + (nulls ? nulls.raw().size() : 0) + 6 * who.size() + 64);
+    const std::string_view text = with_.store->apply_host(patch, {number, time_us, 0, origin});
     json::ObjectWriter writer(body);
     writer.raw("patch", text);
     const size_t patch_end = body.size();

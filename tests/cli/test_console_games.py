@@ -90,7 +90,7 @@ def test_game_that_continues_shows_its_last_three_turns(play):
         game(prompt, "")
     game.end()
     shown = unwrapped(play().begun)
-    assert re.search(rf"starts over › I wait \w.+ › I examine the door {EXAMINED}.+ › I look around \w", shown), shown
+    assert re.search(rf"starts over … 1 turn before; /branches lists it › I wait \w.+ › I examine the door {EXAMINED}.+ › I look around \w", shown), shown
     assert "› I light the torch" not in shown
 
 

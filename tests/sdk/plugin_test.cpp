@@ -1045,15 +1045,18 @@ TEST(PluginHost, GoesToStoredTurns) {
         EXPECT_EQ(NAR_OK, host.go_to(NAR_TURN_PREVIOUS, &submission));
         EXPECT_EQ(1U, submission);
         EXPECT_EQ(NAR_BUSY, host.again());
-        EXPECT_EQ("[3]", host.turns(3));
-        EXPECT_FALSE(host.turns(3, 9)) << "there is no such turn";
+        std::string json;
+        EXPECT_EQ(NAR_OK, host.read_turns(json, 3));
+        EXPECT_EQ("[3]", json);
+        EXPECT_EQ(NAR_NOT_FOUND, host.read_turns(json, 3, 9));
         fake.missing = {NAR_HOST_TURNS};
     });
     EXPECT_THAT(fake.moves, ElementsAre(NAR_TURN_PREVIOUS));
     in_plugin(fake, [&](const plugin::Host& host) {
         EXPECT_EQ(NAR_UNSUPPORTED, host.go_to(NAR_TURN_BEGINNING));
         EXPECT_EQ(NAR_UNSUPPORTED, host.again());
-        EXPECT_FALSE(host.turns(3));
+        std::string json;
+        EXPECT_EQ(NAR_UNSUPPORTED, host.read_turns(json, 3));
     });
 }
 

@@ -75,10 +75,11 @@ typedef struct nar_host_turns {
      * interrupted one that follows does not count. NAR_INVALID_ARGUMENT: the turn is not a prompt,
      * or the session has no narrator. [engine-thread, active] */
     nar_status (*again)(const nar_host *host, uint64_t turn, uint64_t *submission);
-    /* Writes the last `count` turns up to this one, without those of the host, as a JSON array, the
-     * oldest first, before it returns: the objects of nar_store_read_turns, with a member `assets`
-     * that lists the turn's assets as nar_host_assets does. Reads no other turns. Not a move: it may
-     * be called while a submission runs. [engine-thread, active] */
+    /* Writes the last `count` turns up to this one, without those of the host, before it returns: a
+     * JSON array on one line, the oldest turn first, with the objects of nar_store_read_turns and in
+     * each a member `assets`, which lists the assets of the turn as nar_host_assets does. The time
+     * does not depend on the length of the game. Not a move: it may be called while a submission
+     * runs. NAR_INVALID_ARGUMENT: `write` is NULL. [engine-thread, active] */
     nar_status (*read)(const nar_host *host, uint64_t turn, uint32_t count, nar_write_fn write,
                        void *user);
 } nar_host_turns;

@@ -61,7 +61,7 @@ NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text
 #define NAR_TURN_CURRENT 0u           /* the turn from which the session continues, or its start */
 #define NAR_TURN_BEGINNING UINT64_MAX /* the beginning of the session                            */
 /* The turn before the last prompt up to the current turn: going there undoes the prompt. Only for
- * nar_session_go_to and nar_host_turns.go_to. */
+ * nar_session_go_to and nar_host_turns. */
 #define NAR_TURN_PREVIOUS (UINT64_MAX - 1)
 
 /* Returns the state at the end of a turn as JSON; release it with nar_text_release. NAR_NOT_FOUND: the

@@ -199,8 +199,10 @@ void Game::load_current_turn(const TurnTree& turns) {
     if (prompts.empty()) return load_opening();
     last_turns_.clear();
     const std::size_t first = prompts.size() - std::min(prompts.size(), kLastTurns);
+    earlier_prompts_ = first;
     for (std::size_t i = first; i < prompts.size(); ++i) {
-        last_turns_.push_back({std::string(json::text(*prompts[i], "prompt")),
+        const bool is_whole = json::text(*prompts[i], "status") == "fallback";
+        last_turns_.push_back({heading(*prompts[i]) + (is_whole ? "" : status_of(*prompts[i])),
                                std::string(json::text(*prompts[i], "narrative"))});
     }
     narrative_ = json::text(*prompts.back(), "narrative");
@@ -210,6 +212,7 @@ void Game::load_current_turn(const TurnTree& turns) {
 
 void Game::load_opening() {
     last_turns_.clear();
+    earlier_prompts_ = 0;
     narrative_.clear();
     ending_.clear();
     choices_.clear();
@@ -227,6 +230,12 @@ void Game::hint_at_ending() {
 // Without the narrative of the last one, which is the current narrative.
 void Game::write_last_turns() {
     std::string text;
+    if (earlier_prompts_ > 0) {
+        text +=
+            fmt::format("\n{}\n", style_.dim(fmt::format("  … {} before; /branches lists {}",
+                                                         counted(earlier_prompts_, "turn"),
+                                                         earlier_prompts_ == 1 ? "it" : "them")));
+    }
     for (std::size_t i = 0; i < last_turns_.size(); ++i) {
         text += fmt::format("\n{}\n", style_.dim("› " + printable(last_turns_[i].prompt)));
         if (i + 1 == last_turns_.size()) break;

@@ -129,10 +129,11 @@ private:
     std::uint64_t turn_ = 0;    // 0: the beginning
     std::string turn_heading_;  // describes the current turn
     struct LastTurn {
-        std::string prompt;
+        std::string prompt;  // and its status
         std::string narrative;
     };
     std::vector<LastTurn> last_turns_;  // the last prompts, the oldest first
+    std::size_t earlier_prompts_ = 0;   // before them
     std::string narrative_;             // the narrative of the last prompt, or the opening
     std::string ending_;                // of the story, if the last prompt reached one
     std::vector<std::string> choices_;  // of the opening, then of the last turn

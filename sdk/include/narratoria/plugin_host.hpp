@@ -599,18 +599,15 @@ public:
                                     : functions->again(core_->host(), turn, submission);
     }
 
-    // The last `count` turns up to a stored turn, by default the current one, as a JSON array, the
-    // oldest first (narratoria/host_session.h); nothing if the session has no store, no such turn,
-    // or a store that cannot be read. Waits for the disk. Engine thread.
-    std::optional<std::string> turns(std::uint32_t count,
-                                     std::uint64_t turn = NAR_TURN_CURRENT) const {
+    // Appends the last `count` turns up to a stored turn, by default the current one, as a JSON
+    // array, the oldest first (narratoria/host_session.h). Waits for the disk. Returns as go_to(),
+    // but not NAR_BUSY. Engine thread.
+    nar_status read_turns(std::string& json, std::uint32_t count,
+                          std::uint64_t turn = NAR_TURN_CURRENT) const {
         const auto* functions = core_->find<nar_host_turns>();
-        std::string text;
-        if (functions == nullptr ||
-            functions->read(core_->host(), turn, count, detail::write_to_string, &text) != NAR_OK) {
-            return std::nullopt;
-        }
-        return text;
+        return functions == nullptr
+                   ? NAR_UNSUPPORTED
+                   : functions->read(core_->host(), turn, count, detail::write_to_string, &json);
     }
 
     // Queues `function()` for the engine thread; queued functions run in order, and their

@@ -200,6 +200,7 @@ class Message:
 
     def __init__(self, lines):
         self.size = sum(len(line) for line in lines)
+        assert not any(b"\r" in line for line in lines), "a carriage return ends a line for a browser"
         fields = [line.decode().rstrip("\n").partition(": ")[::2] for line in lines]
         self.data = [json.loads(value) for name, value in fields if name == "data"]
         self.name = next((value for name, value in fields if name == "event"), "message")

@@ -32,6 +32,25 @@ def test_an_asset_is_the_file_of_its_event(asset):
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+def test_a_game_that_continues_lists_the_assets_of_its_turns(serve, tmp_path):
+    """On one line, whatever white space a tool used, and without those of an earlier attempt."""
+    (tmp_path / "a.png").write_bytes(b"a")
+    asset = picture(tmp_path / "a.png")[:-1] + ',"metadata":{"alt":\r"x"}}'
+    draws = said(asset, done(), before=f"[ -e {tmp_path}/again ] || {{ touch {tmp_path}/again; cat; exit 1; }} <<'E'\n{asset}\nE")
+    twice = plan("draw")
+    twice["plan"]["tools"][0]["retryPolicy"]["maxRetries"] = 1
+    game = {"prompts": {"go": [twice]}, "tools": {"draw": draws}, "arguments": ("--store", str(tmp_path / "saves.db"))}
+    page = serve(**game)
+    [_, seq] = assets_of(page.play())
+    page.end()
+    page = serve(**game)
+    [asset] = page.stream().begin().session["turns"][0]["assets"]
+    assert (asset["seq"], asset["metadata"]) == (seq, {"alt": "x"})
+    page.get(f"/api/assets/{seq}").has(200)
+    # A move from a turn that it is not at is refused before the first record, too.
+    page.post("/api/undo", b'{"turn": 9}', Content_Type="application/json").has(409, "OTHER_TURN")
+
+
 def test_head_has_the_same_headers_without_a_body(asset):
     page, seq, _ = asset()
     whole, head = page.get(f"/api/assets/{seq}"), page.ask("HEAD", f"/api/assets/{seq}")

@@ -159,7 +159,7 @@ export class Connection {
     const before = this.#listener.lastSeq();
     const known = this.#listener.opened(opening);
     // The first record of a game that continues does not have the number 1.
-    if (opening.last === 0) this.#gapAfter = 0;
+    if (opening.last === 0) this.#gapAfter = known;
     this.#join(opening.game ?? "");
     // A different session than before: open its stream from the beginning.
     if (known === 0 && before > 0) return this.open();

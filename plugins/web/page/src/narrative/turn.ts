@@ -297,9 +297,9 @@ export class TurnView extends LitElement {
     this.hidden = turn.isUndone === true && turn.movedTo !== undefined;
     if (this.hidden) return nothing;
     return html`<article class=${turn.isUndone === true ? "undone" : ""} aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
+      ${turn.isPast === true && turn.isLater === true ? html`<p class="moved">Earlier turns are not shown</p>` : nothing}
       ${turn.isUndone === true ? this.#undone(turn) : nothing}
       ${turn.isAgain === true && turn.isUndone !== true ? html`<p class="moved">Played again</p>` : nothing}
-      ${turn.index === 0 && turn.isLater === true && turn.movedTo === undefined ? html`<p class="moved">Earlier turns are not shown</p>` : nothing}
       ${turn.prompt === undefined ? nothing : this.#prompt(turn.prompt.text)}
       ${turn.movedTo === undefined ? nothing : html`<p class="moved">${movedWords(turn)}</p>`}
       ${left > 0

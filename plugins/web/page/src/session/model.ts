@@ -182,6 +182,8 @@ export interface Turn {
   index: number;
   // undefined if the host ran a plan without a prompt.
   prompt?: { text: string } | undefined;
+  // True if it was played before the game continued: only what it told is known.
+  isPast?: boolean;
   // True if the prompt is one that was played again.
   isAgain?: boolean;
   // The number of the stored turn; undefined in a game that is not saved.

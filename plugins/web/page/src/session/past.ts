@@ -4,14 +4,24 @@ import { blankTurn } from "./blank_turn.ts";
 import type { Asset, Narrative, Outcome, Turn } from "./model.ts";
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from "./record.ts";
 
+const kShown = 50;
+
+// `stored`: what nar_host_turns.read writes.
+export function pastTurns(stored: readonly JsonObject[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const one of stored.slice(-kShown)) turns.push(pastTurn(one, turns.length, turns.at(-1)));
+  const first = turns[0];
+  if (first !== undefined) first.isLater = stored.length > kShown;
+  return turns;
+}
+
 // `stored`: an element of what nar_host_turns.read writes.
-export function pastTurn(stored: JsonObject, index: number, previous: Turn | undefined): Turn {
+function pastTurn(stored: JsonObject, index: number, previous: Turn | undefined): Turn {
   const time = milliseconds(textOf(stored, "ended"));
   const turn = blankTurn(index, 0, milliseconds(textOf(stored, "began")));
   turn.id = numberOf(stored, "id");
   turn.previous = previous;
-  // The turns before the first one are not shown.
-  turn.isLater = previous === undefined && numberOf(stored, "parent") !== undefined;
+  turn.isPast = true;
   if (textOf(stored, "kind") === "prompt") turn.prompt = { text: textOf(stored, "prompt") ?? "" };
   const text = textOf(stored, "narrative") ?? "";
   if (text !== "") {

@@ -64,13 +64,13 @@ export function textsOf(object: JsonObject, name: string): string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === "string") : [];
 }
 
-// Milliseconds since 1970; 0 for an invalid time.
 // The elements of an array that are objects.
 export function objectsOf(object: JsonObject, name: string): JsonObject[] {
   const value = member(object, name);
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+// Milliseconds since 1970; 0 for an invalid time.
 export function timeOf(record: EventRecord): number {
   const time = Date.parse(record.time);
   return Number.isNaN(time) ? 0 : time;

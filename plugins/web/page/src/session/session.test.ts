@@ -151,10 +151,10 @@ describe("a game that continues", () => {
   ];
   const opened = (...drafts: Draft[]): Session => {
     const session = new Session();
-    const opening = { sessionId: "s", title: "", after: 19, last: 19 + drafts.length, turns: past };
+    const opening = { sessionId: "s", title: "", after: 0, last: 0, turns: past };
     session.open(opening);
     session.open(opening);
-    session.take(numbered(drafts).map((record) => ({ ...record, seq: record.seq + 19 })));
+    session.take(numbered(drafts).map((record) => ({ ...record, seq: record.seq + 19 })), true);
     return session;
   };
 
@@ -167,7 +167,15 @@ describe("a game that continues", () => {
     expect(session.turns.map((one) => [one.id, one.ending, one.assets.map((asset) => asset.seq)])).toEqual([[4, undefined, []], [6, "Found", [7]]]);
     expect(session.assets).toEqual(session.turns[1]!.assets);
     expect([session.turnId, session.busy]).toEqual([6, false]);
-    expect(announcements(session, 0)).toEqual([]);
+  });
+
+  it("says whether earlier turns are not shown", () => {
+    const shown = (count: number): unknown[] => {
+      const session = new Session();
+      session.open({ sessionId: "s", title: "", last: 0, turns: Array.from({ length: count }, (_, at) => ({ ...past[0], id: at + 2 })) });
+      return [session.turns.length, session.turns[0]!.id, session.turns[0]!.isLater];
+    };
+    expect([shown(50), shown(51)]).toEqual([[50, 2, false], [50, 3, true]]);
   });
 
   it("goes back to them, and to the ones before", () => {
@@ -175,6 +183,8 @@ describe("a game that continues", () => {
     const session = opened(move(4), move(3));
     expect(session.turns.map((one) => one.isUndone === true)).toEqual([true, true, true, false]);
     expect(session.turns.slice(2).map((one) => [one.backTo, canUndo(one)])).toEqual([["I enter", true], [undefined, true]]);
+    // Their pictures are not announced again.
+    expect(announcements(session, opened().lastSeq).map((one) => one.text).join()).not.toContain("map");
   });
 });
 

@@ -5,7 +5,7 @@ import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import { Merger, difference } from "./merge.ts";
 import { canUndo, goBack } from "./moves.ts";
-import { isOutcome, pastTurn } from "./past.ts";
+import { isOutcome, pastTurns } from "./past.ts";
 import type {
   Asset,
   Attempt,
@@ -170,12 +170,12 @@ export class Session {
   }
 
   #addPast(stored: readonly JsonObject[]): void {
-    for (const one of stored) {
-      const turn = pastTurn(one, this.turns.length, this.#current);
+    for (const turn of pastTurns(stored)) {
       this.#current = turn;
       this.turnId = turn.id;
       this.turns.push(turn);
       this.assets.push(...turn.assets);
+      this.lastSeq = Math.max(this.lastSeq, ...turn.assets.map((asset) => asset.seq));
     }
   }
 

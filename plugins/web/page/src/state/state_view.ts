@@ -443,7 +443,7 @@ export class StateView extends SessionView {
         <span class="about" aria-hidden="true">
           ${
             patch === undefined
-              ? html`<strong>${total === 0 ? "No patches yet" : `Before the first of ${counted(total, "patch", "patches")}`}</strong>`
+              ? html`<strong>${total === 0 ? this.session?.turns[0]?.isPast === true ? "No patches since the game continued" : "No patches yet" : `Before the first of ${counted(total, "patch", "patches")}`}</strong>`
               : html`<strong class="number">Patch ${this.#count.toLocaleString("en")} of ${total.toLocaleString("en")}</strong><span class="clipped">by <bdi>${authorOf(patch)}</bdi></span><span class="number">${timeOfDay(patch.time)}</span>`
           }
         </span>

@@ -398,7 +398,7 @@ export class ToolsView extends SessionView {
       ${
         plans.length === 0
           ? html`<p class="card none">
-              ${turn.outcome === undefined ? "The narrator is making a plan." : turn.movedTo === undefined ? "The narrator replied without a plan." : "No tool ran here."}
+              ${turn.outcome === undefined ? "The narrator is making a plan." : turn.isPast === true ? "This turn was played before the game continued. Its tools are not shown here." : turn.movedTo === undefined ? "The narrator replied without a plan." : "No tool ran here."}
             </p>`
           : html`<div class="plans ${plans.length > 1 ? "several" : ""}" tabindex=${plans.length > 1 ? 0 : nothing} role="group" aria-label=${counted(plans.length, "plan")} @scroll=${this.#cut} style=${styleMap({ "--plans": String(plans.length) })}>
               ${plans.map((plan, index) => this.#planCard(plan, index, plans, selected))}
@@ -510,7 +510,7 @@ function turnItem(turn: Turn, isCurrent: boolean, index: number, isStop: boolean
   const about = [turn.isUndone === true ? "undone" : turnOutcome(turn)];
   if (turn.plans.length > 1) about.push(counted(turn.plans.length, "plan"));
   const tools = invocationsOf(turn).length;
-  about.push(tools === 0 ? "no tools" : counted(tools, "tool"));
+  about.push(turn.isPast === true ? "played before" : tools === 0 ? "no tools" : counted(tools, "tool"));
   const inside = html`${icon(planIcons[state])}<span class="says clipped" dir="auto">${titleOf(turn)}</span><span class="about clipped">${about.join(" · ")}</span>`;
   return plan === undefined
     ? html`<div class="turn ${state}">${inside}</div>`
