@@ -35,7 +35,7 @@ def test_first_message_has_session_and_initial_state(serve):
     assert opening["text"].startswith("The stair ends in the dark")
     assert opening["choices"][0] == "I light the torch"
     assert session == {"sessionId": None, "title": "The Torch and the Door", "after": 0, "last": 0,
-                       "state": {}}
+                       "turns": [], "state": {}}
     assert page.prompt("I light the torch").status == 202
     records = page.stream().until_turn_ended()
     session = page.stream().begin().session

@@ -166,12 +166,12 @@ TEST_F(WebTest, LineBreaksInTheStateDoNotSplitTheMessage) {
 TEST_F(WebTest, StateBeforeTheFirstRecordIsTheInitialOne) {
     open({.state = R"({"hp":1})"});
     host.session->patch_state(R"({"hp":2})");
-    EXPECT_THAT(session_message(), HasSubstr(R"("last":1,"state":{"hp":1}})"));
+    EXPECT_THAT(session_message(), HasSubstr(R"("last":1,"turns":[],"state":{"hp":1}})"));
 }
 
 TEST_F(WebTest, StatePatchedBeforeTheFirstLoopIsOneLine) {
     open({}, "{\"hp\":[\n3]}");
-    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"state\":{\"hp\":[3]}}\n\n"));
+    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"turns\":[],\"state\":{\"hp\":[3]}}\n\n"));
 }
 
 TEST_F(WebTest, StalledStreamsShareOneState) {
