@@ -97,24 +97,29 @@ std::optional<rapidjson::Document> read_object(const Request& request) {
     return parsed;
 }
 
+std::optional<std::uint64_t> number_of(const rapidjson::Value& object, const char* name) {
+    if (!object.IsObject()) return std::nullopt;
+    const auto member = object.FindMember(name);
+    if (member == object.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
+    return member->value.GetUint64();
+}
+
 // A member of the body of a record or of a request; nothing without one.
 std::optional<std::uint64_t> number_of(std::string_view body, const char* name) {
     rapidjson::Document parsed;
     parsed.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
-    const rapidjson::Document& object = parsed;
-    if (object.HasParseError() || !object.IsObject()) return std::nullopt;
-    const auto member = object.FindMember(name);
-    if (member == object.MemberEnd() || !member->value.IsUint64()) return std::nullopt;
-    return member->value.GetUint64();
+    if (parsed.HasParseError()) return std::nullopt;
+    const rapidjson::Value& object = parsed;
+    return number_of(object, name);
 }
 
 // The member `id` of the last element of an array; nothing if it is empty.
 std::optional<std::uint64_t> last_id(std::string_view array) {
     rapidjson::Document parsed;
     parsed.Parse<rapidjson::kParseIterativeFlag>(array.data(), array.size());
-    const rapidjson::Document& turns = parsed;
-    if (turns.HasParseError() || !turns.IsArray() || turns.Empty()) return std::nullopt;
-    return turns[turns.Size() - 1]["id"].GetUint64();
+    if (parsed.HasParseError() || !parsed.IsArray() || parsed.Empty()) return std::nullopt;
+    const rapidjson::Value& turns = parsed;
+    return number_of(turns[turns.Size() - 1], "id");
 }
 
 std::optional<std::string_view> text_in(const rapidjson::Document& object, const char* name) {

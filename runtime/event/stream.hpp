@@ -65,7 +65,7 @@ public:
 struct MergedPatch {
     std::string_view patch;  // a part of the body of its record
     std::string_view nulls;  // its nulls (state/replacement.hpp), or empty
-    std::string_view by;     // the tool, the plugin, or the host
+    std::string_view by;     // the tool or the plugin; empty: the host
     int64_t time_us = 0;     // the time in the history
 };
 

@@ -131,21 +131,21 @@ void append_last_turns(std::string& out, StoreFile& file, int64_t session,
     }
     const Names names = file.names(session);
     const char* separator = "";
-    out += '[';
+    std::string text = "[";
     for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
-        out += std::exchange(separator, ",");
-        json::ObjectWriter writer(out);
+        text += std::exchange(separator, ",");
+        json::ObjectWriter writer(text);
         add_turn(writer, file, session, *turn, names);
         const auto assets = file.nearest_assets(session, turn->id);
         // Without those that a later attempt of a tool replaced.
         asset::Registry registry("");
         if (assets && assets->turn == turn->id) put_assets(file, *assets, registry);
-        std::string json, line;
-        registry.append_json(json);
-        json::append_compact(line, json);
-        writer.raw("assets", line).end();
+        writer.key("assets");
+        registry.append_json(text);
+        writer.end();
     }
-    out += ']';
+    // Tools may have written line breaks into the metadata of assets.
+    json::append_compact(out, text + "]");
 }
 
 }  // namespace narratoria::journal

@@ -65,6 +65,13 @@ def event(kind, /, **members):
     return json.dumps({"version": "0", "type": kind, **members}, ensure_ascii=False)
 
 
+def until(condition):
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 class Finished:
     def __init__(self, status, out, err):
         self.status = status

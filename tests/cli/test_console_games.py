@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from harness import TORCH, environment
+from harness import TORCH, environment, until
 
 PROMPT_SIGN = r"›\x1b\[0m "
 OPENING = "The stair ends in the dark"
@@ -92,6 +92,20 @@ def test_game_that_continues_shows_its_last_three_turns(play):
     shown = unwrapped(play().begun)
     assert re.search(rf"starts over … 1 turn before; /branches lists it › I wait \w.+ › I examine the door {EXAMINED}.+ › I look around \w", shown), shown
     assert "› I light the torch" not in shown
+
+
+def test_game_that_continues_says_which_turn_was_cancelled(play, command):
+    story = command.story({"wait": [{"plan": {"tools": [{"toolId": "a", "toolPath": "tools/a"}]}}]},
+                          {"a": "#!/bin/sh\ntouch started\nexec sleep 60\n"})
+    game = play(story=story)
+    game.terminal.type("wait\n")
+    until(lambda: list(command.folder.rglob("started")))
+    game.terminal.type("\x03")
+    game.terminal.read_until(PROMPT_SIGN)
+    game("look", "Nothing happens")
+    game.end()
+    shown = unwrapped(play(story=story).begun)
+    assert "› wait (cancelled) › look Nothing happens" in shown, shown
 
 
 @pytest.mark.parametrize("data_home", ["", "relative"])

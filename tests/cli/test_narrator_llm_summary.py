@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from chat_server import DEADLINE, ChatServer, Peer, begins, error, says, whole
-from harness import PROMPT_SIGN, environment
+from chat_server import ChatServer, Peer, begins, error, says, whole
+from harness import PROMPT_SIGN, environment, until
 from model_stories import GOOD, TOLD, play, shown, story  # noqa: F401
 
 SUMMARY = "You opened the door of the old mill, met nobody, and went down a dark stair. You promised to wait."
@@ -67,13 +67,6 @@ def game(command, story):
     def start(server, *settings, arguments=("--no-store",)):
         return Game(command, server, *arguments, "--story", story(server.url, *SMALL, *settings))
     return start
-
-
-def until(condition):
-    deadline = time.monotonic() + DEADLINE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_summary_replaces_old_turns_here_in_a_stored_game_and_not_before_it(command, story, tmp_path):

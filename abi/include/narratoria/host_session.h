@@ -77,9 +77,9 @@ typedef struct nar_host_turns {
     nar_status (*again)(const nar_host *host, uint64_t turn, uint64_t *submission);
     /* Writes the last `count` turns up to this one, without those of the host, before it returns: a
      * JSON array on one line, the oldest turn first, with the objects of nar_store_read_turns and in
-     * each a member `assets`, which lists the assets of the turn as nar_host_assets does. The time
-     * does not depend on the length of the game. Not a move: it may be called while a submission
-     * runs. NAR_INVALID_ARGUMENT: `write` is NULL. [engine-thread, active] */
+     * each a member `assets`, which lists the assets of the turn as nar_host_assets does. Reads no
+     * turns before them. Not a move: it may be called while a submission runs.
+     * NAR_INVALID_ARGUMENT: `write` is NULL. [engine-thread, active] */
     nar_status (*read)(const nar_host *host, uint64_t turn, uint32_t count, nar_write_fn write,
                        void *user);
 } nar_host_turns;

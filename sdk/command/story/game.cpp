@@ -201,8 +201,9 @@ void Game::load_current_turn(const TurnTree& turns) {
     const std::size_t first = prompts.size() - std::min(prompts.size(), kLastTurns);
     earlier_prompts_ = first;
     for (std::size_t i = first; i < prompts.size(); ++i) {
-        const bool is_whole = json::text(*prompts[i], "status") == "fallback";
-        last_turns_.push_back({heading(*prompts[i]) + (is_whole ? "" : status_of(*prompts[i])),
+        // For a player, a turn with a fallback text ended like any other.
+        const bool is_ended = json::text(*prompts[i], "status") == "fallback";
+        last_turns_.push_back({heading(*prompts[i]) + (is_ended ? "" : status_of(*prompts[i])),
                                std::string(json::text(*prompts[i], "narrative"))});
     }
     narrative_ = json::text(*prompts.back(), "narrative");
@@ -237,7 +238,7 @@ void Game::write_last_turns() {
                                                          earlier_prompts_ == 1 ? "it" : "them")));
     }
     for (std::size_t i = 0; i < last_turns_.size(); ++i) {
-        text += fmt::format("\n{}\n", style_.dim("› " + printable(last_turns_[i].prompt)));
+        text += fmt::format("\n{}\n", style_.dim("› " + last_turns_[i].prompt));
         if (i + 1 == last_turns_.size()) break;
         text += '\n';
         for (const std::string& line :

@@ -129,7 +129,7 @@ private:
     std::uint64_t turn_ = 0;    // 0: the beginning
     std::string turn_heading_;  // describes the current turn
     struct LastTurn {
-        std::string prompt;  // and its status
+        std::string prompt;  // as shown, with its status
         std::string narrative;
     };
     std::vector<LastTurn> last_turns_;  // the last prompts, the oldest first

@@ -242,35 +242,53 @@ def test_stream_of_a_closed_connection_is_freed(serve):
     stream.until_turn_ended()
 
 
-@pytest.mark.skipif(not has_page(), reason="built without libmicrohttpd")
-def test_move_of_the_host_as_the_first_record_has_its_state(tmp_path):
-    """The state of the session message is older: it was read when the page opened."""
-    saved = ["--store", tmp_path / "saves.db", "--session", "s"]
-    Command(tmp_path)("play", "--story", TORCH, *saved, "I light the torch").exits(0)
-    (tmp_path / "host.py").write_text(f"""
+@pytest.fixture
+def host(tmp_path):
+    """host(first, then): a host's page of a game with one turn. The host runs these lines: at once, and when "go" exists."""
+    if not has_page():
+        pytest.skip("built without libmicrohttpd")
+    pages = []
+
+    def begun(first, then):
+        saved = ["--store", tmp_path / "saves.db", "--session", "s"]
+        Command(tmp_path)("play", "--story", TORCH, *saved, "I light the torch").exits(0)
+        (tmp_path / "host.py").write_text(f"""
 import asyncio, json, os, sys
 sys.path.insert(0, {str(BUILD / "python")!r})
 from narratoria import aio
 
 async def main():
     async with aio.Session(story=sys.argv[1], store="saves.db", id="s", plugins=["narratoria.web"]) as session:
+        {first}
         while (url := session.published("narratoria.web", "url")) is None:
             await asyncio.sleep(0.01)
         print(json.dumps({{"url": url, "port": int(url.split(":")[2].split("/")[0])}}), flush=True)
         while not os.path.exists("go"):
             await asyncio.sleep(0.01)
-        session.go_to(None)
+        {then}
         await asyncio.Event().wait()
 
 asyncio.run(main())
 """)
-    page = Page(tmp_path, TORCH, program=(sys.executable, "host.py"))
-    try:
-        stream = page.stream().begin()
-        assert stream.session["state"] != {}
-        (tmp_path / "go").touch()
-        # Not batch(): the number before the first record was unknown when the stream began.
-        [moved] = stream.message().data
-        assert (moved["event"]["turn"], moved["state"]) == (0, {})
-    finally:
+        pages.append(Page(tmp_path, TORCH, program=(sys.executable, "host.py")))
+        return pages[0]
+
+    yield begun
+    for page in pages:
         page.end()
+
+
+def test_move_of_the_host_as_the_first_record_has_its_state(host, tmp_path):
+    """The state of the session message is older: it was read when the page opened."""
+    stream = host("pass", "session.go_to(None)").stream().begin()
+    assert stream.session["state"] != {}
+    assert [turn["id"] for turn in stream.session["turns"]] == [1]
+    (tmp_path / "go").touch()
+    [moved] = stream.batch()
+    assert (moved["event"]["turn"], moved["state"]) == (0, {})
+
+
+def test_turn_that_the_host_goes_to_before_the_page_opens_is_not_repeated(host):
+    stream = host("session.go_to(1)", "pass").stream().begin()
+    [moved] = stream.batch()
+    assert (stream.session["turns"], moved["event"]["turn"]) == ([], 1)

@@ -171,7 +171,8 @@ TEST_F(WebTest, StateBeforeTheFirstRecordIsTheInitialOne) {
 
 TEST_F(WebTest, StatePatchedBeforeTheFirstLoopIsOneLine) {
     open({}, "{\"hp\":[\n3]}");
-    EXPECT_THAT(session_message(), HasSubstr("\"last\":1,\"turns\":[],\"state\":{\"hp\":[3]}}\n\n"));
+    EXPECT_THAT(session_message(),
+                HasSubstr("\"last\":1,\"turns\":[],\"state\":{\"hp\":[3]}}\n\n"));
 }
 
 TEST_F(WebTest, StalledStreamsShareOneState) {

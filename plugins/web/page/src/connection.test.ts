@@ -196,6 +196,14 @@ describe("the event stream", () => {
     expect(statuses).toEqual(["open"]);
   });
 
+  it("begins with any number in a game that continues", () => {
+    source().opens("s", 0);
+    source().sends(20, 21);
+    expect([session.lastSeq, sources.length]).toEqual([21, 1]);
+    source().sends(23);
+    expect([session.lastSeq, sources.length]).toEqual([21, 2]);
+  });
+
   it("is lost and opens again if nothing comes for 40 seconds", () => {
     source().catchesUp(1);
     const first = silence;

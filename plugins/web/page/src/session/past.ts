@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The turns of a saved game that were played before this page's stream begins.
 import { blankTurn } from "./blank_turn.ts";
-import type { Asset, Narrative, Outcome, Turn } from "./model.ts";
+import type { Asset, Narrative, Turn } from "./model.ts";
+import { isOutcome } from "./outcome.ts";
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from "./record.ts";
 
+// The server sends one more if there is one.
 const kShown = 50;
 
 // `stored`: what nar_host_turns.read writes.
@@ -42,10 +44,6 @@ function pastTurn(stored: JsonObject, index: number, previous: Turn | undefined)
   turn.ended = time;
   turn.endSeq = 0;
   return turn;
-}
-
-export function isOutcome(text: string | undefined): text is Outcome {
-  return text === "completed" || text === "fallback" || text === "cancelled" || text === "timeout";
 }
 
 function pastAsset(stored: JsonObject, time: number): Asset {

@@ -5,7 +5,6 @@ import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import { Merger, difference } from "./merge.ts";
 import { canUndo, goBack } from "./moves.ts";
-import { isOutcome, pastTurns } from "./past.ts";
 import type {
   Asset,
   Attempt,
@@ -22,6 +21,8 @@ import type {
   Turn,
   UiPlaceholder,
 } from "./model.ts";
+import { isOutcome } from "./outcome.ts";
+import { pastTurns } from "./past.ts";
 import {
   type EventRecord,
   type JsonObject,
