@@ -6,7 +6,7 @@ import time
 import pytest
 
 from chat_server import ChatServer, Peer, begins, error, says, whole
-from harness import PROMPT_SIGN, environment, until
+from harness import DEADLINE, PROMPT_SIGN, environment, until
 from model_stories import GOOD, TOLD, play, shown, story  # noqa: F401
 
 SUMMARY = "You opened the door of the old mill, met nobody, and went down a dark stair. You promised to wait."

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import narratoria
-from conftest import BUILD, SOURCE
+from conftest import BUILD
 
 TORCH = BUILD / "share/narratoria/stories/torch"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from escape import ACTS, DEADLINE, MASKED, NARRATORIA, listed, names_of_acts, run
+from escape import MASKED, NARRATORIA, listed, names_of_acts, run
 
 FORBIDDEN = {
     "no_network": """connect_tcp send_udp listen_tcp ipv6_socket raw_socket packet_socket netlink_socket

@@ -10,7 +10,6 @@ import shutil
 import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 

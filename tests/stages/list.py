@@ -178,7 +178,7 @@ STAGES = (
           sources.names, ASAN, "packages_for_clang", (*SDK, "bindings/", ".clang-tidy"), 12),
     Stage("types", "turn", "types and layout of the Python package (mypy, pyright, ruff)",
           python_package.types, (), "packages_for_pypi",
-          ("bindings/python/", "tests/python/", "tests/wheel/"), 5),
+          ("bindings/python/", "tests/", "examples/"), 5),
     Stage("wheels", "turn", "the Python package as a wheel, for each installed Python",
           python_package.wheels, RELEASE, "packages_for_pypi", (*PACKAGE, "tests/wheel/"), 15),
     Stage("corpus", "turn", "every misbehaving plugin; ./test checks one in 32",

@@ -79,6 +79,10 @@ def types(report):
             ("pyright", ["pyright", "--warnings"]),
             ("pyright, a sample", ["pyright", "--warnings", "--pythonversion", "3.10", sample]),
             ("ruff check", ["ruff", "check", "--no-cache", *configured, *sources]),
+            # F811: a test's argument has the name of the fixture that its module imports.
+            ("ruff check, names in programs", ["ruff", "check", "--no-cache", "--select", "F",
+                                               "--ignore", "F811", "--target-version", "py312",
+                                               TREE / "tests", TREE / "examples"]),
             ("ruff format", ["ruff", "format", "--no-cache", "--diff", *configured, *sources])):
         status, text = run(
             [tools.parent / command[0], *command[1:]],
