@@ -44,7 +44,8 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
         out.append(text.substr(0, at)).append(to);
         text.remove_prefix(at + from.size());
     }
-    return out.append(text);
+    out.append(text);
+    return out;
 }
 
 std::string system_error(const std::string& name) { return name + ": " + std::strerror(errno); }

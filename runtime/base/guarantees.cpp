@@ -27,7 +27,8 @@ constexpr std::array<Text, kGuarantees> kTexts = {{
 std::string message(std::string_view tool, std::string_view forbidden) {
     std::string out = "Tool \"";
     ((out += tool) += "\" cannot ") += forbidden;
-    return out += '.';
+    out += '.';
+    return out;
 }
 
 std::vector<std::string_view> split(std::string_view text, char by) {

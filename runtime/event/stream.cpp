@@ -30,17 +30,22 @@ int64_t coarse_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The texts of the first records are compared after each sink, later only those of every 61st tool
-// event. So a plugin that writes into texts is soon found, and the cost for a million events is
-// negligible. The interval is prime, so that it does not match a tool's pattern of events.
+// The texts of the first records are compared after each sink. Later, of the kinds that come with
+// every tool or more often, only those of every 61st record are. So a plugin that writes into texts
+// is soon found, and the cost for a million events is negligible. The interval is prime, so that it
+// does not match a tool's pattern of events.
+constexpr uint64_t kFrequent =
+    NAR_KIND_BIT(NAR_KIND_TOOL_EVENT) | NAR_KIND_BIT(NAR_KIND_TOOL_PENDING) |
+    NAR_KIND_BIT(NAR_KIND_TOOL_STARTED) | NAR_KIND_BIT(NAR_KIND_TOOL_ENDED) |
+    NAR_KIND_BIT(NAR_KIND_ATTEMPT_STARTED) | NAR_KIND_BIT(NAR_KIND_ATTEMPT_ENDED);
 constexpr uint64_t kTextsComparedFirst = 1'000;
 constexpr uint64_t kTextsComparedInterval = 61;
 // A larger buffer is freed after use.
 constexpr size_t kKeptTextsRoom = 64 * 1024;
 
 bool compares_texts(uint64_t number, Kind kind) {
-    return kind != Kind::ToolEvent || number <= kTextsComparedFirst ||
-           number % kTextsComparedInterval == 0;
+    return (kFrequent & NAR_KIND_BIT(static_cast<uint32_t>(kind))) == 0 ||
+           number <= kTextsComparedFirst || number % kTextsComparedInterval == 0;
 }
 
 // A nar_event in registers of 16 bytes, in which it is stored and compared. Measured: comparing

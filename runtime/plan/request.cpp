@@ -21,9 +21,13 @@ std::vector<std::string> environment_of(const Tool& tool, const std::vector<std:
 
 namespace {
 
-void append_seed(std::string& out, uint32_t seed) {
-    json::append_number(out += R"(,"seed":)", seed);
-}
+// Views, because a script's CALLs come here a million times: the size of a literal is counted anew
+// each time.
+constexpr std::string_view kSeed = R"(,"seed":)";
+constexpr std::string_view kNoDependencies = R"(,"dependencies":{},"results":{}})"
+                                             "\n";
+
+void append_seed(std::string& out, uint32_t seed) { json::append_number(out += kSeed, seed); }
 
 }  // namespace
 
@@ -57,7 +61,8 @@ std::string request_of(const Plan& plan, uint32_t tool, const std::vector<ToolRe
         if (result.ok() && !result.result.empty()) returned.raw(result.tool_id, result.result);
     }
     returned.end();
-    return out += "}\n";
+    out += "}\n";
+    return out;
 }
 
 std::string begin_request(std::string_view plan_id, std::string_view tool_path,
@@ -66,13 +71,13 @@ std::string begin_request(std::string_view plan_id, std::string_view tool_path,
     json::append_string(out += R"({"requestId":)", plan_id);
     json::append_string(out += R"(,"tool":)", skill_of(tool_path));
     json::append_string(out += R"(,"operation":)", operation);
-    return out += R"(,"input":)";
+    out += R"(,"input":)";
+    return out;
 }
 
 void end_request(std::string& out, uint32_t seed) {
     append_seed(out, seed);
-    out += R"(,"dependencies":{},"results":{}})"
-           "\n";
+    out += kNoDependencies;
 }
 
 }  // namespace narratoria::plan

@@ -2,7 +2,6 @@
 #include "session/invocations.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,10 +19,10 @@ constexpr const char* kCancelled = "CANCELLED";
 
 // `{skill}-{number}`; numbers count from 1.
 std::string tool_id_of(std::string_view skill, uint32_t number) {
-    char digits[16] = "-";
-    const char* const end = std::to_chars(digits + 1, digits + sizeof digits, number).ptr;
-    std::string id;
-    return id.append(skill).append(digits, static_cast<size_t>(end - digits));
+    std::string id(skill);
+    id += '-';
+    json::append_number(id, number);
+    return id;
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ std::string names_of(const Story& story, const Prompts& prompts) {
         if (use.is_set)
             add(json::nested(use.pointer.text, use.operand.empty() ? "0" : use.operand));
     }
-    return out += ']';
+    out += ']';
+    return out;
 }
 
 void check_choices(const Story& story, const Prompts& prompts, Faults& faults) {

@@ -58,7 +58,8 @@ std::string list_with(json::Value list, json::Value element, bool is_wanted) {
         }
     }
     if (is_wanted && !found) append(element);
-    return out += ']';
+    out += ']';
+    return out;
 }
 
 bool is_known(json::Value value) { return !value.is_null() && !may_have_name(value); }

@@ -19,7 +19,8 @@ std::string said_by_tools(const plan::Result* result) {
             entry.end();
         }
     }
-    return out += ']';
+    out += ']';
+    return out;
 }
 
 void StorySoFar::add(const Turn& turn) {

@@ -14,7 +14,8 @@ constexpr size_t kMaxSaid = 1024 * 1024;
 std::string joined(std::string_view first, std::string_view second) {
     std::string out(first);
     if (!first.empty() && !second.empty()) out += "\n\n";
-    return out += second;
+    out += second;
+    return out;
 }
 
 std::string_view said_by(const plan::ToolResult& tool) {

@@ -289,7 +289,8 @@ bool Manifest::parse(std::string_view text, Faults& faults, std::string_view ste
 std::string manifest_path(std::string_view tool) {
     std::string path(tool.substr(0, tool.size() - base_name(tool).size()));
     path += stem_of(tool);
-    return path.append(kManifestEnding);
+    path += kManifestEnding;
+    return path;
 }
 
 bool read_manifest(const std::string& path, std::string& text, std::string& problem) {

@@ -68,7 +68,8 @@ std::string refused_text(std::string_view tool, const process::Exit& exit) {
     if (exit.refused_sockets > 0) out = blocked_message(tool, Guarantee::NoNetwork);
     if (exit.refused_programs == 0) return out;
     if (!out.empty()) out += ' ';
-    return out += blocked_message(tool, Guarantee::NoSubprocess);
+    out += blocked_message(tool, Guarantee::NoSubprocess);
+    return out;
 }
 
 std::unique_ptr<Attempt> Runner::start(const Invocation& invocation, AttemptListener& listener,

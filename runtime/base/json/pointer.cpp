@@ -51,7 +51,8 @@ std::string nested(std::string_view pointer, std::string_view json) {
         out += ':';
         end += '}';
     }
-    return out.append(json) += end;
+    out.append(json).append(end);
+    return out;
 }
 
 Value find_pointer(Value value, std::string_view pointer) {

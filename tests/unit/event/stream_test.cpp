@@ -194,25 +194,40 @@ TEST_F(StreamTest, SinkThatModifiesATextIsFoundAndTextRestored) {
     }
 }
 
-TEST_F(StreamTest, LateToolEventWriterIsFoundWithinSixtyOneEvents) {
-    Recorder& bad = recorder();
-    Watcher watcher;
-    uint64_t writes = 0;
-    bad.then = [&](const nar_event& event) {
-        if (event.seq <= 1'000) return;
-        ++writes;
-        const_cast<char*>(event.body.data)[0] = '#';
+TEST_F(StreamTest, LateTextWriterIsFoundAtOnceInARareKindElseWithinSixtyOneRecords) {
+    const auto send_thousands = [&](Kind kind) {
+        for (int i = 0; i < 2'000; ++i) {
+            std::string body = "{}";
+            Event event;
+            event.line = body;
+            if (kind == Kind::ToolEvent)
+                stream_.publish_tool_event(stream_.take_number(), {}, event);
+            else stream_.publish(kind, {}, body);
+        }
     };
-    stream_.attach(bad.sink(), &watcher);
-    for (int i = 0; i < 2'000; ++i) {
-        std::string line = "{}";
-        Event event;
-        event.line = line;
-        stream_.publish_tool_event(stream_.take_number(), {}, event);
+    send_thousands(Kind::ToolEvent);
+    const auto writes_until_found = [&](Kind kind) {
+        Recorder& bad = recorder();
+        Watcher watcher;
+        size_t writes = 0;
+        bad.then = [&](const nar_event& event) {
+            ++writes;
+            const_cast<char*>(event.body.data)[0] = '#';
+        };
+        stream_.attach(bad.sink(), &watcher);
+        send_thousands(kind);
+        EXPECT_EQ(watcher.wrote, 1) << static_cast<uint32_t>(kind);
+        stream_.detach_all();
+        return writes;
+    };
+    for (const Kind kind : {Kind::ToolEvent, Kind::ToolPending, Kind::ToolStarted, Kind::ToolEnded,
+                            Kind::AttemptStarted, Kind::AttemptEnded}) {
+        const size_t writes = writes_until_found(kind);
+        EXPECT_GT(writes, 1u) << static_cast<uint32_t>(kind);
+        EXPECT_LE(writes, 61u) << static_cast<uint32_t>(kind);
     }
-    EXPECT_EQ(watcher.wrote, 1);
-    EXPECT_GT(writes, 0u);
-    EXPECT_LE(writes, 61u);
+    for (const Kind kind : {Kind::Prompt, Kind::PlanStarted, Kind::StatePatched, Kind::Warning})
+        EXPECT_EQ(writes_until_found(kind), 1u) << static_cast<uint32_t>(kind);
 }
 
 TEST_F(StreamTest, LateRecordWriterIsFoundAtOnceUnlessItIsLast) {

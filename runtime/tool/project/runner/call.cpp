@@ -152,7 +152,8 @@ std::string Call::request(bool with_context) const {
     if (with_context && is_sandboxed()) request.boolean("sandbox", true);
     if (with_context) request.string("trace_id", trace_id_);
     request.end();
-    return out += '\n';
+    out += '\n';
+    return out;
 }
 
 bool Call::check_coverage(bool is_covered, std::string_view how_to_cover,
