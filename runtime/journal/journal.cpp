@@ -76,7 +76,7 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
     }
     // Read it again: before it was locked, another process may have continued it.
     end_running_turns(*opened_, row_);
-    if (row->about != options_.about) opened_->set_about(row_, options_.about);
+    if (row->about != options_.about) new_about_ = options_.about;
     row = opened_->session(options_.session);
     current_ = row ? row->current : std::nullopt;
     last_ = opened_->last_turn(row_);
@@ -396,7 +396,9 @@ void Journal::begin_turn(TurnKind kind, std::string_view prompt, int64_t time_us
         std::exchange(current_, kind == TurnKind::Host ? std::optional<TurnId>(turn) : current_);
     submit({.write =
                 [row = row_, turn, parent, kind, prompt = std::string(prompt),
-                 time_ms = milliseconds(time_us)](StoreFile& file) {
+                 time_ms = milliseconds(time_us),
+                 about = std::exchange(new_about_, {})](StoreFile& file) {
+                    if (!about.empty()) file.set_about(row, about);
                     file.begin_turn(row, {turn, parent, kind, prompt, time_ms});
                     // A host turn is complete after each patch, so it becomes current immediately.
                     if (kind == TurnKind::Host) file.go_to(row, turn);

@@ -32,7 +32,8 @@ public:
     struct Options {
         std::string path;
         std::string session;
-        // The session's story and project as JSON, which are needed to open it again.
+        // The session's story and project as JSON, which are needed to open it again. Stored with
+        // its next turn: a session that is only opened keeps its own.
         std::string about = "{}";
         // True: end_turn() reports a turn once it is on the disk. False: immediately.
         bool waits = true;
@@ -75,7 +76,7 @@ public:
     // Calls close().
     ~Journal() override;
 
-    // Options::about of the previous opening; empty for a new session.
+    // Options::about of the session's last turn, or of its beginning; empty for a new session.
     const std::string& previous_about() const { return previous_about_; }
     // The turn from which the session continues; none: its beginning.
     std::optional<TurnId> current() const { return current_; }
@@ -183,6 +184,7 @@ private:
     std::shared_ptr<Writer::Target> target_;  // from listen() on
     int64_t row_ = 0;                         // of the session in the store
     std::string previous_about_;
+    std::string new_about_;  // if it differs: stored with the first turn
     std::optional<TurnId> current_;  // the turn from which the session continues
     TurnId last_ = 0;
     std::optional<Session> session_;

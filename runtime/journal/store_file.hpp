@@ -51,7 +51,7 @@ struct SessionRow {
     int64_t id = 0;
     std::string name;
     int64_t created_ms = 0;         // since 1970
-    std::string about;              // the story and project of the last opening, as JSON
+    std::string about;              // the story and project of the last turn, as JSON
     std::optional<TurnId> current;  // the turn from which it continues; none: its beginning
 };
 

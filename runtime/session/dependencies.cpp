@@ -36,7 +36,7 @@ void warn_of_other_story(engine::Engine& engine, const SessionSettings& settings
     const std::string& now = settings.story->folder;
     if (previous.empty() || name_of(previous) == name_of(now)) return;
     engine.log(NAR_LOG_WARN,
-               "the session " + json::quoted(settings.id) + " was last opened with the story " +
+               "the session " + json::quoted(settings.id) + " was last played with the story " +
                    json::quoted(previous) + " and continues with the story " + json::quoted(now),
                settings.id);
 }

@@ -294,12 +294,22 @@ def test_concurrent_new_games_get_separate_sessions(command, tmp_path):
     assert [game["turns"] for game in kept] == [1] * 8
 
 
-def test_changed_story_of_a_game_is_reported(command, play):
+def test_game_belongs_to_the_story_of_its_last_turn(command, play, session):
     play("I light the torch")
     other = command.story({"say": [{"plan": {"tools": []}}]})
     assert play("--story", other, "say").status == 2, "given twice"
-    ran = command("play", "--story", other, "--store", "saves.db", "--session", "evening", "say")
+
+    def story():
+        return json.loads(session("list", "--json").out)[0]["about"]["story"]
+
+    def play_other(*prompts, **options):
+        return command("play", "--story", other, "--store", "saves.db", "--session", "evening", *prompts, **options)
+
+    ran = play_other(stdin=b"/quit\n")
     assert f"the game evening was last played with a different story, {TORCH}" in ran.err
+    assert story() == str(TORCH), "no turn was played"
+    play_other("say")
+    assert story() == str(other)
 
 
 def test_game_of_a_missing_story_is_named_when_a_new_one_begins(command, tmp_path):

@@ -117,26 +117,28 @@ TEST_F(KeptSession, RefusedPatchIsNotMergedWhenTheSessionIsReopened) {
     EXPECT_EQ(state(), before);
 }
 
-TEST_F(KeptSession, ContinuingWithAnotherStoryIsLogged) {
+TEST_F(KeptSession, ContinuingWithAnotherStoryIsLoggedUntilATurnIsPlayedWithIt) {
     for (const char* story : {"here/torch", "there/torch", "here/cave"}) {
         folder.write(std::string(story) + "/story.toml", "title = \"t\"\n");
     }
-    auto warnings_with = [&](const std::string& story) {
+    auto warnings_with = [&](const std::string& story, bool plays = false) {
         std::vector<std::string> warnings;
         Engine engine({.log = [&](const LogLine& line) {
             if (line.level == NAR_LOG_WARN) warnings.emplace_back(line.message);
         }});
         const std::string path = folder / story;
-        const Session session(
+        Session session(
             engine,
             {.id = "s", .story = path, .narrator = narrator.narrator(), .store = store.path()});
+        if (plays) session.patch_state("{}");
         return warnings;
     };
     EXPECT_THAT(warnings_with("here/torch"), ElementsAre());
-    EXPECT_THAT(warnings_with("there/torch"), ElementsAre()) << "the story has moved";
-    EXPECT_THAT(warnings_with("here/cave"),
-                ElementsAre(testing::AllOf(HasSubstr(folder / "there/torch"),
-                                           HasSubstr(folder / "here/cave"))));
+    EXPECT_THAT(warnings_with("there/torch", true), ElementsAre()) << "the story has moved";
+    const auto names_both = ElementsAre(
+        testing::AllOf(HasSubstr(folder / "there/torch"), HasSubstr(folder / "here/cave")));
+    EXPECT_THAT(warnings_with("here/cave"), names_both);
+    EXPECT_THAT(warnings_with("here/cave", true), names_both) << "it was only opened";
     EXPECT_THAT(warnings_with("here/cave"), ElementsAre()) << "it is the session's story now";
 }
 

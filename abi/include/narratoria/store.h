@@ -29,7 +29,7 @@ extern "C" {
  * nar_text_release:
  *   [{id, created, about: {story, project}, turns, current}]
  * `id` is nar_session_options.id, `created` an ISO 8601 time, `turns` the number of turns; `story`
- * and `project` are the folders with which it was last opened, or "". [thread-safe] */
+ * and `project` are the folders with which it was last played, or "". [thread-safe] */
 NAR_API nar_status nar_store_read_sessions(nar_str store, nar_text **json, nar_error *error);
 
 /* Returns the turns of a session, parents before their children, as JSON; release it with
