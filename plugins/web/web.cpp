@@ -122,6 +122,11 @@ std::optional<std::uint64_t> last_id(std::string_view array) {
     return number_of(turns[turns.Size() - 1], "id");
 }
 
+bool is_true(const rapidjson::Document& object, const char* name) {
+    const auto member = object.FindMember(name);
+    return member != object.MemberEnd() && member->value.IsTrue();
+}
+
 std::optional<std::string_view> text_in(const rapidjson::Document& object, const char* name) {
     const auto member = object.FindMember(name);
     if (member == object.MemberEnd() || !member->value.IsString()) return std::nullopt;
@@ -259,8 +264,15 @@ private:
                       "cannot be read");
         }
         turn_ = last_id(turns);
-        beginning_ = std::make_shared<const std::string>("\"turns\":" + turns +
-                                                         ",\"state\":" + *read_state());
+        std::string beginning = "\"turns\":" + turns;
+        std::string interrupted;
+        if (status == NAR_OK) host_.read_turns(interrupted, 1, NAR_TURN_INTERRUPTED);
+        if (last_id(interrupted)) {
+            // The only element of the array.
+            beginning.append(",\"interrupted\":").append(interrupted, 1, interrupted.size() - 2);
+        }
+        beginning.append(",\"state\":").append(*read_state());
+        beginning_ = std::make_shared<const std::string>(std::move(beginning));
     }
 
     std::shared_ptr<const std::string> read_state() const {
@@ -335,7 +347,7 @@ private:
             return request.method() == "POST" ? cancel() : not_allowed("POST");
         }
         if (path == "/api/undo" || path == "/api/again" || path == "/api/restart" ||
-            path == "/api/go") {
+            path == "/api/go" || path == "/api/resume") {
             return request.method() == "POST" ? move(request, path.substr(5)) : not_allowed("POST");
         }
         if (path == "/api/reading") {
@@ -371,9 +383,7 @@ private:
         }
         Response response = Response::json(200, "{\"reading\":" + reading_.read() + "}\n");
         response.set("Set-Cookie", gate_.set_cookie());
-        const auto again = body->FindMember("again");
-        const bool is_again = again != body->MemberEnd() && again->value.IsTrue();
-        if (!is_again && !gate_.has_cookie(request)) {
+        if (!is_true(*body, "again") && !gate_.has_cookie(request)) {
             response.set("Clear-Site-Data", "\"cache\", \"storage\"");
         }
         return response;
@@ -445,18 +455,21 @@ private:
         return Response::json(200, is_stored ? "{\"stored\":true}\n" : "{\"stored\":false}\n");
     }
 
-    // Undoes the last prompt, plays it again, or goes to the beginning of the story or to a turn, if
-    // the session is still at the turn that the player saw.
+    // Undoes the last prompt, plays it again, resumes an interrupted one, or goes to the beginning of
+    // the story or to a turn, if the session is still at the turn that the player saw.
     Response move(const Request& request, std::string_view what) {
         if (!is_json(request)) return not_json("a move");
-        const auto seen = number_of(request.body(), "turn");
-        const auto to = number_of(request.body(), "to");
-        if (!seen || (what == "go" && !to)) {
+        const auto body = read_object(request);
+        const auto seen = body ? number_of(*body, "turn") : std::nullopt;
+        const auto to = body ? number_of(*body, "to") : std::nullopt;
+        const bool needs_to = what == "go" || what == "resume";
+        if (!seen || (needs_to && !to)) {
             return Response::problem(
                 400, "BAD_TURN",
-                what == "go" ? "send the number of the last turn, and of the turn to go "
-                               "to: {\"turn\": 3, \"to\": 2}"
-                             : "send the number of the last turn: {\"turn\": 3}");
+                needs_to
+                    ? "send the number of the last turn, and of the turn to go to or to resume: "
+                      "{\"turn\": 3, \"to\": 2}"
+                    : "send the number of the last turn: {\"turn\": 3}");
         }
         if (turn_ && *turn_ != *seen) {
             return Response::problem(409, "OTHER_TURN", "the game is at a different turn now");
@@ -464,14 +477,22 @@ private:
         // Keeps the files of the turns that are undone.
         assets_.read();
         const bool is_to_beginning = what == "restart" || to == 0;
-        const nar_status status = what == "again"   ? host_.again()
-                                  : what == "undo"  ? host_.go_to(NAR_TURN_PREVIOUS)
-                                  : is_to_beginning ? host_.go_to(NAR_TURN_BEGINNING)
-                                                    : host_.go_to(*to);
+        const nar_status status = what == "again"    ? host_.again()
+                                  : what == "resume" ? host_.resume(is_true(*body, "repeats"), *to)
+                                  : what == "undo"   ? host_.go_to(NAR_TURN_PREVIOUS)
+                                  : is_to_beginning  ? host_.go_to(NAR_TURN_BEGINNING)
+                                                     : host_.go_to(*to);
         switch (status) {
             case NAR_OK: return Response::json(202, "{}\n");
             case NAR_BUSY:
                 return Response::problem(409, "BUSY", "a turn is running; wait for its end");
+            case NAR_DECLINED:
+                return Response::problem(
+                    409, "NOT_REPEATABLE",
+                    "a tool had begun that must not run twice; to run it again, "
+                    "add \"repeats\": true");
+            // Or the turn has not ended, or was not interrupted.
+            case NAR_INVALID_ARGUMENT:
             case NAR_NOT_FOUND: return Response::problem(404, "NO_TURN", "there is no such turn");
             case NAR_UNSUPPORTED:
                 return Response::problem(501, "UNSUPPORTED",
@@ -495,7 +516,7 @@ private:
     std::string session_;
     // The stored turn at whose end the session is, as far as records say.
     std::optional<std::uint64_t> turn_;
-    // The members `turns` and `state` of the first message.
+    // The members `turns`, `interrupted` and `state` of the first message.
     std::shared_ptr<const std::string> beginning_;
     RecordLog log_;
     Assets assets_;

@@ -202,11 +202,16 @@ TurnRow Journal::last_ended_prompt(StoreFile& file) {
 }
 
 TurnId Journal::last_interrupted() {
+    if (const auto turn = interrupted()) return *turn;
+    throw TurnError("TURN_MISSING", "no turn after the current one was interrupted");
+}
+
+std::optional<TurnId> Journal::interrupted() {
     StoreFile& file = flushed_file();
     for (TurnId id = last_; id > 0; --id) {
         if (is_interrupted_here(file, id)) return id;
     }
-    throw TurnError("TURN_MISSING", "no turn after the current one was interrupted");
+    return std::nullopt;
 }
 
 // The turn, or its nearest ancestor that is not a host turn.

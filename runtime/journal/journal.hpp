@@ -124,6 +124,8 @@ public:
     // turn that follows the current turn. Both wait for the disk and throw StoreError or TurnError.
     TurnId last_prompt();
     TurnId last_interrupted();
+    // The same; nothing if there is none.
+    std::optional<TurnId> interrupted();
 
     // The last prompt on the path to the current turn. Waits for the disk. Throws StoreError, or
     // TurnError if there is none.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/view.hpp"
+#include "narratoria/store.h"
 #include "plugin/host_call.hpp"
 #include "plugin/host_services.hpp"
 
@@ -103,12 +104,24 @@ nar_status turns_read(const nar_host* host, uint64_t turn, uint32_t count, nar_w
     });
 }
 
+nar_status turns_resume(const nar_host* host, uint64_t turn, uint32_t flags, uint64_t* submission) {
+    return on_engine_thread(host, "turns.resume", [&](Instance& instance) -> nar_status {
+        if ((flags & ~NAR_RESUME_REPEATS) != 0) return NAR_INVALID_ARGUMENT;
+        uint64_t number = 0;
+        const nar_status status = instance.session().submit_resume(
+            turn, (flags & NAR_RESUME_REPEATS) != 0, instance.library().id, number);
+        if (status == NAR_OK && submission != nullptr) *submission = number;
+        return status;
+    });
+}
+
 }  // namespace
 
 const nar_host_state state_service{sizeof(nar_host_state), 0, state_read, state_patch};
 const nar_host_assets assets_service{sizeof(nar_host_assets), 0, assets_list};
 const nar_host_prompt prompt_service{
     sizeof(nar_host_prompt), 0, prompt_submit, prompt_submission, prompt_cancel, prompt_cancel_all};
-const nar_host_turns turns_service{sizeof(nar_host_turns), 0, turns_go_to, turns_again, turns_read};
+const nar_host_turns turns_service{
+    sizeof(nar_host_turns), 0, turns_go_to, turns_again, turns_read, turns_resume};
 
 }  // namespace narratoria::plugin

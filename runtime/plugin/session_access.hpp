@@ -94,10 +94,13 @@ public:
     // `by`: the plugin's id.
     virtual nar_status submit_prompt(std::string_view text, std::string_view by,
                                      uint64_t& submission) = 0;
-    // Submits a move to a stored turn, or the last prompt of a turn again (narratoria.turns/1).
+    // Submits a move to a stored turn, a prompt again, or the rest of an interrupted one
+    // (narratoria.turns/1).
     // `turn` is a value of store.h, `by` the plugin's id.
     virtual nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
     virtual nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) = 0;
+    virtual nar_status submit_resume(uint64_t turn, bool repeats, std::string_view by,
+                                     uint64_t& submission) = 0;
     // Appends the last `count` turns up to this one as a JSON array (narratoria.turns/1).
     virtual nar_status read_turns(uint64_t turn, uint32_t count, std::string_view by,
                                   std::string& json) = 0;

@@ -271,9 +271,22 @@ private:
                              uint64_t& submission) override;
     nar_status submit_go_to(uint64_t turn, std::string_view by, uint64_t& submission) override;
     nar_status submit_again(uint64_t turn, std::string_view by, uint64_t& submission) override;
+    nar_status submit_resume(uint64_t turn, bool repeats, std::string_view by,
+                             uint64_t& submission) override;
+    // The rest of an interrupted prompt. Throws as resume().
+    std::unique_ptr<journal::Playback> rest_of(const journal::TurnRow& row, bool repeats);
     nar_status read_turns(uint64_t turn, uint32_t count, std::string_view by,
                           std::string& json) override;
     nar_status with_store(std::string_view by, const char* what, const std::function<void()>& use);
+    struct PromptOfTurn {
+        journal::TurnRow row;
+        std::unique_ptr<journal::Playback> playback;  // NULL: the whole prompt is played
+    };
+    // Submits the prompt that `choose` returns, after a move to the turn before it. `choose` may
+    // throw as go_to().
+    nar_status submit_prompt_of(
+        std::string_view by, uint64_t& submission,
+        const std::function<PromptOfTurn(journal::Journal& journal)>& choose);
     // `prepare` returns the job, or throws as go_to().
     nar_status submit_move(std::string_view by, uint64_t& submission,
                            const std::function<Job()>& prepare);

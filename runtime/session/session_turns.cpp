@@ -157,13 +157,17 @@ void Session::again(journal::TurnId turn, const std::set<std::string, std::less<
 
 void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
     const journal::TurnRow row = with_.journal->turn(turn);
+    play_again(row, rest_of(row, repeats), std::move(handler));
+}
+
+std::unique_ptr<journal::Playback> Session::rest_of(const journal::TurnRow& row, bool repeats) {
     require_prompt(row);
     if (row.status != journal::TurnStatus::Interrupted) {
         throw journal::TurnError(
             "NOT_INTERRUPTED",
-            "turn " + std::to_string(turn) + " was not interrupted; play it again instead");
+            "turn " + std::to_string(row.id) + " was not interrupted; play it again instead");
     }
-    auto playback = with_.journal->playback(turn);
+    auto playback = with_.journal->playback(row.id);
     for (const journal::Playback::InterruptedTool& tool : playback->resume()) {
         const auto definition = resolver_.resolve(tool.path, folder_).definition;
         if (repeats || !definition || definition->repeatable) continue;
@@ -173,7 +177,7 @@ void Session::resume(journal::TurnId turn, bool repeats, TurnHandler handler) {
                 json::quoted(definition->name) +
                 " is not repeatable); allow it to run again, or continue without that turn");
     }
-    play_again(row, std::move(playback), std::move(handler));
+    return playback;
 }
 
 void Session::play_again(const journal::TurnRow& row, std::unique_ptr<journal::Playback> playback,
@@ -198,19 +202,39 @@ nar_status Session::submit_go_to(uint64_t turn, std::string_view by, uint64_t& s
 }
 
 nar_status Session::submit_again(uint64_t turn, std::string_view by, uint64_t& submission) {
+    // An interrupted prompt after the current turn is not played: the player has not seen it.
+    return submit_prompt_of(by, submission, [&](journal::Journal& journal) {
+        journal::TurnRow row = turn == NAR_TURN_CURRENT
+                                   ? journal.last_ended_prompt()
+                                   : journal.turn(static_cast<journal::TurnId>(turn));
+        require_prompt(row);
+        return PromptOfTurn{std::move(row), nullptr};
+    });
+}
+
+nar_status Session::submit_resume(uint64_t turn, bool repeats, std::string_view by,
+                                  uint64_t& submission) {
+    return submit_prompt_of(by, submission, [&](journal::Journal& journal) {
+        journal::TurnRow row =
+            journal.turn(turn == NAR_TURN_INTERRUPTED ? journal.last_interrupted()
+                                                      : static_cast<journal::TurnId>(turn));
+        auto rest = rest_of(row, repeats);
+        return PromptOfTurn{std::move(row), std::move(rest)};
+    });
+}
+
+nar_status Session::submit_prompt_of(
+    std::string_view by, uint64_t& submission,
+    const std::function<PromptOfTurn(journal::Journal& journal)>& choose) {
     return submit_move(by, submission, [&]() -> Job {
         if (!has_narrator()) {
             throw journal::TurnError("NO_NARRATOR", "the session has no narrator");
         }
-        journal::Journal& journal = *with_.journal;
-        // An interrupted prompt after the current turn is not played: the player has not seen it.
-        const journal::TurnRow row = turn == NAR_TURN_CURRENT
-                                         ? journal.last_ended_prompt()
-                                         : journal.turn(static_cast<journal::TurnId>(turn));
-        require_prompt(row);
+        PromptOfTurn chosen = choose(*with_.journal);
         note_prompter(by);
-        Job job = prompt_job(row.prompt);
-        job.move = Move{row.parent};
+        Job job = prompt_job(chosen.row.prompt);
+        job.move = Move{chosen.row.parent};
+        job.playback = std::move(chosen.playback);
         return job;
     });
 }
@@ -233,8 +257,9 @@ nar_status Session::read_turns(uint64_t turn, uint32_t count, std::string_view b
                                std::string& json) {
     if (!with_.journal) return NAR_UNSUPPORTED;
     return with_store(by, "the stored turns were not read", [&] {
-        const auto last = turn == NAR_TURN_PREVIOUS
-                              ? destination_of(turn)
+        const auto last = turn == NAR_TURN_PREVIOUS ? destination_of(turn)
+                          : turn == NAR_TURN_INTERRUPTED
+                              ? with_.journal->interrupted()
                               : journal::turn_of(turn, with_.journal->current());
         with_.journal->append_last_turns(json, last, count);
     });
@@ -253,7 +278,8 @@ nar_status Session::with_store(std::string_view by, const char* what,
     } catch (const journal::StoreError& error) {
         return refuse(NAR_LOG_ERROR, status_of(error), error.what());
     } catch (const journal::TurnError& error) {
-        return refuse(NAR_LOG_INFO, status_of(error), error.what());
+        const bool is_declined = std::string_view(error.code()) == "NOT_REPEATABLE";
+        return refuse(NAR_LOG_INFO, is_declined ? NAR_DECLINED : status_of(error), error.what());
     }
 }
 

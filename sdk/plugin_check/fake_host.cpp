@@ -110,7 +110,8 @@ void PluginCheckHost::publish_extensions() {
     publish(NAR_HOST_RENDER, nar_host_render{0, 0, render_rendered});
     publish(NAR_HOST_PROMPT, nar_host_prompt{0, 0, prompt_submit, prompt_submission, prompt_cancel,
                                              prompt_cancel_all});
-    publish(NAR_HOST_TURNS, nar_host_turns{0, 0, turns_go_to, turns_again, turns_read});
+    publish(NAR_HOST_TURNS,
+            nar_host_turns{0, 0, turns_go_to, turns_again, turns_read, turns_resume});
     publish(NAR_HOST_POST, nar_host_post{0, 0, post_post});
     publish(NAR_HOST_TIMER, nar_host_timer{0, 0, timer_start, timer_stop});
     publish(NAR_HOST_POLL, nar_host_poll{0, 0, poll_start, poll_change, poll_stop});

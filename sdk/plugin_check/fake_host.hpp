@@ -225,6 +225,8 @@ private:
                                   std::uint64_t* submission);
     static nar_status turns_read(const nar_host* host, std::uint64_t turn, std::uint32_t count,
                                  nar_write_fn write, void* user);
+    static nar_status turns_resume(const nar_host* host, std::uint64_t turn, std::uint32_t flags,
+                                   std::uint64_t* submission);
     static nar_status post_post(const nar_host* host, void (*function)(void*), void (*drop)(void*),
                                 void* user);
     static nar_status timer_start(const nar_host* host, std::uint32_t milliseconds,

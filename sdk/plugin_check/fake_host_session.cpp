@@ -240,6 +240,12 @@ nar_status PluginCheckHost::turns_read(const nar_host* host, std::uint64_t, std:
     return entered(host, "turns.read", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
 }
 
+nar_status PluginCheckHost::turns_resume(const nar_host* host, std::uint64_t, std::uint32_t,
+                                         std::uint64_t*) {
+    nar_status status;
+    return entered(host, "turns.resume", kInActive, true, &status) ? NAR_UNSUPPORTED : status;
+}
+
 void PluginCheckHost::expect_rendering(std::uint64_t seq) {
     const std::lock_guard lock(mutex_);
     renderings_.insert(seq);

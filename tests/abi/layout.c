@@ -338,12 +338,13 @@ FIELD(nar_host_prompt, submission, 16);
 FIELD(nar_host_prompt, cancel, 24);
 FIELD(nar_host_prompt, cancel_all, 32);
 
-SIZE(nar_host_turns, 32);
+SIZE(nar_host_turns, 40);
 FIELD(nar_host_turns, size, 0);
 FIELD(nar_host_turns, reserved, 4);
 FIELD(nar_host_turns, go_to, 8);
 FIELD(nar_host_turns, again, 16);
 FIELD(nar_host_turns, read, 24);
+FIELD(nar_host_turns, resume, 32);
 
 /* invocation.h */
 SIZE(nar_invocation, 152);

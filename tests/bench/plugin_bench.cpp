@@ -81,6 +81,9 @@ public:
     nar_status submit_again(uint64_t, std::string_view, uint64_t&) override {
         return NAR_UNSUPPORTED;
     }
+    nar_status submit_resume(uint64_t, bool, std::string_view, uint64_t&) override {
+        return NAR_UNSUPPORTED;
+    }
     uint64_t running_submission() const override { return 0; }
     bool cancel(uint64_t) override { return false; }
     void cancel_all() override {}

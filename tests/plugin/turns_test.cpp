@@ -4,12 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "narratoria/host_session.h"
 #include "narratoria/store.hpp"
+#include "narratoria/tools.hpp"
 #include "plugin/host.hpp"
 
 namespace narratoria::test {
@@ -186,6 +192,65 @@ TEST_F(TurnsTest, PluginReadsTheLastTurns) {
     EXPECT_EQ(turns->read(host, NAR_TURN_CURRENT, 1, nullptr, nullptr), NAR_INVALID_ARGUMENT);
 }
 
+// Plays a prompt whose tool ends the host, in a process of its own, and opens the game again.
+class InterruptedTest : public TurnsTest {
+protected:
+    void SetUp() override {
+        narrator.generate = [](std::string_view, const NarratorReply& reply) {
+            reply.plan(plan_of({entry("t", "pay")}));
+        };
+        store = folder / "saves.db";
+        const pid_t child = ::fork();
+        if (child == 0) {
+            open([] { ::raise(SIGKILL); });
+            play("I pay");
+            ::_exit(1);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status));
+        open([this] { ++paid; });
+    }
+    void open(std::function<void()> pay) {
+        open_engine();
+        open_session({.id = "s", .narrator = narrator, .store = store});
+        extend();
+        session->tools().add({.name = "pay", .repeatable = false},
+                             [pay](const plugin::InvocationRequest&, plugin::Invocation running) {
+                                 pay();
+                                 running.done(true);
+                             });
+    }
+    nar_status resume(uint64_t turn, uint32_t flags = 0) {
+        const nar_status status = turns->resume(host, turn, flags, nullptr);
+        engine->run_until_idle();
+        return status;
+    }
+
+    int paid = 0;
+};
+
+TEST_F(InterruptedTest, PluginFindsAndResumesThePrompt) {
+    EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre("1I pay"));
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_DECLINED) << "it might pay twice";
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED, 2), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(paid, 0);
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED, NAR_RESUME_REPEATS), NAR_OK);
+    EXPECT_EQ(paid, 1);
+    EXPECT_EQ(current(), 2);
+    EXPECT_TRUE(recorder.one(Kind::SessionMoved).body["playsAgain"].boolean());
+    EXPECT_EQ(resume(2), NAR_INVALID_ARGUMENT) << "it has ended";
+}
+
+TEST_F(InterruptedTest, PromptThatWasPlayedPastIsFoundByItsNumberOnly) {
+    play("I go on");
+    EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre());
+    EXPECT_EQ(read_status, NAR_OK);
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_NOT_FOUND);
+    EXPECT_EQ(resume(1, NAR_RESUME_REPEATS), NAR_OK);
+    EXPECT_EQ(paid, 2);
+}
+
 TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
     play("one");
     session.reset();
@@ -203,6 +268,7 @@ TEST_F(TurnsTest, SessionWithoutAStoreCannotMove) {
     play("one");
     EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_UNSUPPORTED);
     EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_UNSUPPORTED);
+    EXPECT_EQ(turns->resume(host, NAR_TURN_INTERRUPTED, 0, nullptr), NAR_UNSUPPORTED);
     EXPECT_THAT(read(NAR_TURN_CURRENT, 1), ElementsAre());
     EXPECT_EQ(read_status, NAR_UNSUPPORTED);
 }

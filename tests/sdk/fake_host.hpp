@@ -272,6 +272,10 @@ private:
         const std::string text = "[" + std::to_string(count) + "]";
         return write(user, {text.data(), text.size()});
     }
+    static nar_status resume(const nar_host* host, std::uint64_t turn, std::uint32_t flags,
+                             std::uint64_t* submission) {
+        return flags == 0 ? NAR_DECLINED : go_to(host, turn, submission);
+    }
     static nar_status rendered(const nar_host* host, std::uint64_t seq, nar_status status) {
         if (seq == 0) return NAR_NOT_FOUND;
         of(host).renderings[seq] = status;
@@ -479,8 +483,8 @@ private:
     static constexpr nar_host_assets asset_functions = {sizeof(nar_host_assets), 0, &list_assets};
     static constexpr nar_host_prompt prompt_functions = {
         sizeof(nar_host_prompt), 0, &submit_prompt, &submission, &cancel, &cancel_all};
-    static constexpr nar_host_turns turns_functions = {sizeof(nar_host_turns), 0, &go_to, &again,
-                                                       &read_turns};
+    static constexpr nar_host_turns turns_functions = {
+        sizeof(nar_host_turns), 0, &go_to, &again, &read_turns, &resume};
     static constexpr nar_host_render render_functions = {sizeof(nar_host_render), 0, &rendered};
     static constexpr nar_host_post post_functions = {sizeof(nar_host_post), 0, &post};
     static constexpr nar_host_timer timer_functions = {sizeof(nar_host_timer), 0, &start_timer,

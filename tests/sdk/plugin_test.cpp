@@ -1049,12 +1049,15 @@ TEST(PluginHost, GoesToStoredTurns) {
         EXPECT_EQ(NAR_OK, host.read_turns(json, 3));
         EXPECT_EQ("[3]", json);
         EXPECT_EQ(NAR_NOT_FOUND, host.read_turns(json, 3, 9));
+        EXPECT_EQ(NAR_DECLINED, host.resume());
+        EXPECT_EQ(NAR_OK, host.resume(true));
         fake.missing = {NAR_HOST_TURNS};
     });
-    EXPECT_THAT(fake.moves, ElementsAre(NAR_TURN_PREVIOUS));
+    EXPECT_THAT(fake.moves, ElementsAre(NAR_TURN_PREVIOUS, NAR_TURN_INTERRUPTED));
     in_plugin(fake, [&](const plugin::Host& host) {
         EXPECT_EQ(NAR_UNSUPPORTED, host.go_to(NAR_TURN_BEGINNING));
         EXPECT_EQ(NAR_UNSUPPORTED, host.again());
+        EXPECT_EQ(NAR_UNSUPPORTED, host.resume());
         std::string json;
         EXPECT_EQ(NAR_UNSUPPORTED, host.read_turns(json, 3));
     });

@@ -78,10 +78,17 @@ typedef struct nar_host_turns {
     /* Writes the last `count` turns up to this one, without those of the host, before it returns: a
      * JSON array on one line, the oldest turn first, with the objects of nar_store_read_turns and in
      * each a member `assets`, which lists the assets of the turn as nar_host_assets does. Reads no
-     * turns before them. Not a move: it may be called while a submission runs.
-     * NAR_INVALID_ARGUMENT: `write` is NULL. [engine-thread, active] */
+     * turns before them. NAR_TURN_INTERRUPTED: up to the interrupted prompt; [] if there is none.
+     * Not a move: it may be called while a submission runs. NAR_INVALID_ARGUMENT: `write` is NULL.
+     * [engine-thread, active] */
     nar_status (*read)(const nar_host *host, uint64_t turn, uint32_t count, nar_write_fn write,
                        void *user);
+    /* Goes to the end of the turn before an interrupted prompt and plays what it lacks, as
+     * nar_session_resume does: `turn` is its number or NAR_TURN_INTERRUPTED, `flags` is 0 or
+     * NAR_RESUME_REPEATS. NAR_DECLINED: a tool had begun that is not repeatable; only
+     * NAR_RESUME_REPEATS runs it a second time. NAR_INVALID_ARGUMENT: the turn is not an interrupted
+     * prompt, `flags` has another bit, or the session has no narrator. [engine-thread, active] */
+    nar_status (*resume)(const nar_host *host, uint64_t turn, uint32_t flags, uint64_t *submission);
 } nar_host_turns;
 
 #ifdef __cplusplus

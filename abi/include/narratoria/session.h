@@ -11,6 +11,7 @@
 #include "narratoria/engine.h"
 #include "narratoria/narrator.h"
 #include "narratoria/result.h"
+#include "narratoria/store.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -179,9 +180,6 @@ NAR_API nar_status nar_session_go_to(nar_session *session, uint64_t turn, nar_er
 NAR_API nar_status nar_session_again(nar_session *session, uint64_t turn, nar_str tools,
                                      const nar_turn_handler *handler, uint64_t *submission,
                                      nar_error *error);
-
-/* A flag of nar_session_resume: also run tools that are not repeatable. */
-#define NAR_RESUME_REPEATS 1u
 
 /* Resumes a prompt that was interrupted because its host died. Goes to the end of the preceding
  * turn and plays the prompt as its sibling. The narrator's replies and the tools that had ended are

@@ -599,9 +599,22 @@ public:
                                     : functions->again(core_->host(), turn, submission);
     }
 
+    // Plays what an interrupted prompt lacks, by default the last one that follows the current turn.
+    // NAR_DECLINED: a tool had begun that must not run twice; only `repeats` allows it. Otherwise
+    // returns as go_to(). Engine thread.
+    nar_status resume(bool repeats = false, std::uint64_t turn = NAR_TURN_INTERRUPTED,
+                      std::uint64_t* submission = nullptr) const {
+        const auto* functions = core_->find<nar_host_turns>();
+        return functions == nullptr
+                   ? NAR_UNSUPPORTED
+                   : functions->resume(core_->host(), turn, repeats ? NAR_RESUME_REPEATS : 0,
+                                       submission);
+    }
+
     // Appends the last `count` turns up to a stored turn, by default the current one, as a JSON
-    // array, the oldest first (narratoria/host_session.h). Waits for the disk. Returns as go_to(),
-    // but not NAR_BUSY. Engine thread.
+    // array, the oldest first (narratoria/host_session.h). NAR_TURN_INTERRUPTED: up to the
+    // interrupted prompt that follows the current turn, if there is one. Waits for the disk. Returns
+    // as go_to(), but not NAR_BUSY. Engine thread.
     nar_status read_turns(std::string& json, std::uint32_t count,
                           std::uint64_t turn = NAR_TURN_CURRENT) const {
         const auto* functions = core_->find<nar_host_turns>();

@@ -43,7 +43,7 @@ def test_cancel_ends_the_turn_and_drops_the_waiting_prompt(serve):
     assert stream.until_turn_ended()[-1]["event"]["outcome"] == "cancelled"
     assert page.prompt("and now").status == 202
     after = stream.until(lambda record: record["kind"] == "prompt")
-    assert [record["event"]["text"] for record in after if record["kind"] == "prompt"] == ["and now"]
+    assert prompts_of(after) == ["and now"]
 
 
 def test_cancel_without_a_turn_is_not_an_error(serve):
@@ -106,7 +106,7 @@ def test_moves_of_a_saved_game(serve, tmp_path):
     move(page, "undo", 2).has(409, "OTHER_TURN")
     turn, state, records = moved("again", 1, "turn_ended")
     assert (turn, state) == (0, {})
-    assert [record["event"]["text"] for record in records if record["kind"] == "prompt"] == ["go"]
+    assert prompts_of(records) == ["go"]
     assert records[-1]["event"]["turn"] == 3
     assert moved("restart", 3, "session_moved")[:2] == (0, {})
     assert moved("go", 0, "session_moved", to=2)[:2] == (2, {"n": 2})
@@ -130,18 +130,47 @@ def test_moves_are_refused_while_a_turn_runs_and_in_a_game_that_is_not_saved(ser
     move(serve(), "again", 0).has(501, "UNSUPPORTED")
 
 
-def test_interrupted_prompt_is_not_the_one_that_is_played_again(serve, tmp_path):
-    """The player has not seen it in this window."""
-    saved = {"arguments": ("--store", str(tmp_path / "saves.db"))}
-    story = {"go": [{"narrative": "Gone."}], "wait": [plan("wait")]}
-    page = serve(story, {"wait": tool_that_waits()}, **saved)
+@pytest.fixture
+def interrupted(serve, tmp_path):
+    """A saved game that was killed while the tool of its second prompt ran."""
+    manifest = json.dumps({"name": "pay", "repeatable": False})
+
+    def start(pay):
+        return serve({"go": [{"narrative": "Gone."}], "pay": [plan("pay")]}, {"pay": pay, "pay.tool.json": manifest},
+                     arguments=("--store", str(tmp_path / "saves.db")))
+
+    page = start(tool_that_waits())
     page.play("go")
     stream = page.stream()
-    page.prompt("wait")
+    page.prompt("pay")
     stream.until_log()
     page.end(signal.SIGKILL)
-    page = serve(story, {"wait": tool_that_waits()}, **saved)
-    stream = page.stream()
-    move(page, "again", 1).has(202)
+    return start(said(done()))
+
+
+def prompts_of(records):
+    return [record["event"]["text"] for record in records if record["kind"] == "prompt"]
+
+
+def test_interrupted_prompt_is_resumed_and_a_tool_runs_twice_only_if_wanted(interrupted):
+    stream = interrupted.stream().begin()
+    prompt = stream.session["interrupted"]
+    assert (prompt["id"], prompt["prompt"]) == (2, "pay")
+    move(interrupted, "resume", 1).has(400, "BAD_TURN")
+    move(interrupted, "resume", 1, to=1).has(404, "NO_TURN")
+    move(interrupted, "resume", 1, to=2).has(409, "NOT_REPEATABLE")
+    move(interrupted, "resume", 1, to=2, repeats=True).has(202)
     records = stream.until_turn_ended()
-    assert [record["event"]["text"] for record in records if record["kind"] == "prompt"] == ["go"]
+    assert prompts_of(records) == ["pay"]
+    assert records[-1]["event"]["outcome"] == "completed"
+
+
+def test_interrupted_prompt_is_not_the_one_that_is_played_again(interrupted):
+    """The player has not seen it in this window."""
+    stream = interrupted.stream()
+    move(interrupted, "again", 1).has(202)
+    assert prompts_of(stream.until_turn_ended()) == ["go"]
+
+
+def test_game_without_an_interrupted_prompt_names_none(page):
+    assert "interrupted" not in page.stream().begin().session
