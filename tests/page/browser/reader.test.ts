@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page for a reader: the first screen, stored data, and preferences of the reader's system.
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { flame } from "./harness/media.ts";
 import type { Player } from "./harness/player.ts";
@@ -145,6 +148,21 @@ for (const viewport of [{ width: 800, height: 500 }, { width: 320, height: 256 }
     await expect.poll(isLastTurnShown).toBe(true);
   });
 }
+
+test("a move does not change the position of a reader in another window", async ({ stage }) => {
+  const player = await stage.open(await stage.serve(stage.tell(...walk(6)), "--store", join(mkdtempSync(join(tmpdir(), "saves-")), "saves.db")), { viewport: { width: 800, height: 500 } });
+  await walked(player, 6);
+  const line = player.story.getByText("Milestone 1.");
+  await line.evaluate((one) => one.scrollIntoView({ block: "center" }));
+  const place = async (): Promise<number> => Math.round((await line.boundingBox())!.y);
+  const before = await place();
+  for (const [turn, to, count] of [[6, 3, 4], [3, 6, 7], [6, 2, 3]] as const) {
+    // As another window does: the page itself does not ask for the move.
+    await player.page.evaluate((body) => fetch("/api/go", { method: "POST", headers: { "Content-Type": "application/json" }, body }), JSON.stringify({ turn, to }));
+    await expect.poll(() => player.story.getByRole("article").count()).toBe(count);
+    expect(await place(), `to turn ${to}`).toBe(before);
+  }
+});
 
 test("the position after a load does not depend on pictures", async ({ stage }) => {
   const story = stage.story((folder) => ({

@@ -44,7 +44,8 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   await player.say(words);
   await player.story.getByRole("button", { name: "Undo" }).click();
   await player.story.getByText("The story goes on from its beginning.").waitFor();
-  await player.story.getByText("Undone", { exact: true }).waitFor();
+  const undone = player.story.getByText(`1 undone turn: ${words}`);
+  await undone.waitFor();
   await player.hasFocus(player.input);
   await player.go("State");
   await player.main.getByText("going back").first().waitFor();
@@ -53,17 +54,63 @@ test("a saved game by mouse: undo, and another answer", async ({ stage }) => {
   await player.choice(words).click();
   await player.isDone();
   await player.story.getByRole("button", { name: "Another answer" }).click();
-  await expect.poll(() => player.story.getByRole("article", { name: `You: ${words}` }).count()).toBe(3);
+  await expect.poll(() => undone.count()).toBe(2);
   await player.isDone();
+  const turns = player.story.getByRole("article", { name: `You: ${words}` });
+  expect(await turns.count()).toBe(1);
+  await undone.first().click();
+  const picture = turns.first().getByRole("img", { name: "A lit torch on a stone wall" });
+  await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(256);
   // The page follows, though the turns above it get shorter.
-  await player.story.getByRole("button", { name: "Return here" }).first().click();
-  const back = player.story.getByText(`Back to: ${words}`).last();
+  await player.story.getByRole("button", { name: "Return here" }).click();
+  const back = player.story.getByText(`Back to: ${words}`);
   await expect.poll(async () => (await back.boundingBox())?.y ?? 9999).toBeLessThan(800);
-  const pictures = player.story.getByRole("img", { name: "A lit torch on a stone wall" });
-  for (const picture of await pictures.all()) {
-    await picture.scrollIntoViewIfNeeded();
-    await expect.poll(() => picture.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(256);
+  expect(await turns.count()).toBe(1);
+  await player.isDone();
+});
+
+test("turns that were undone stay where they began, and the others are one story", async ({ stage }) => {
+  const story = stage.story({ prompts: ["one", "two", "three", "four"].map((words) => answered(words, `${words} is told.`)) });
+  const player = await stage.open(await stage.serve(story, "--store", join(mkdtempSync(join(tmpdir(), "saves-")), "saves.db")));
+  const { keyboard } = player.page;
+  const shown = async (): Promise<string[]> => {
+    const text = await player.story.getByRole("region", { name: "The story" }).evaluate((one) => {
+      const inside = (part: Element | ShadowRoot): string =>
+        [...part.children].map((child) => (child.matches(".telling, summary, .moved") ? (child.textContent ?? "") : inside(child.shadowRoot ?? child))).join("\n");
+      return inside(one);
+    });
+    return text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  };
+  const undo = async (to: string): Promise<void> => {
+    await player.story.getByRole("button", { name: "Undo" }).click();
+    await player.story.getByText(`Back to: ${to}`).waitFor();
+  };
+  for (const words of ["one", "two", "three"]) {
+    await player.say(words);
+    await player.isDone();
   }
+  await undo("two");
+  await undo("one");
+  expect(await shown()).toEqual(["one is told.", "2 undone turns: two", "Back to: one"]);
+  await player.say("four");
+  await player.isDone();
+  expect(await shown()).toEqual(["one is told.", "2 undone turns: two", "four is told."]);
+  // By keyboard.
+  await player.tabTo(player.story.locator("summary", { hasText: "2 undone turns: two" }), "back");
+  await keyboard.press("Enter");
+  await player.tabTo(player.story.getByRole("button", { name: "Return here" }).last());
+  await keyboard.press("Enter");
+  await player.story.getByText("Back to: three").waitFor();
+  expect(await shown()).toEqual(["one is told.", "1 undone turn: four", "two is told.", "three is told.", "Back to: three"]);
+  await player.hasFocus(player.input);
+  // What the reader unfolds stays in view.
+  const undone = player.story.getByText("1 undone turn: four");
+  await undone.scrollIntoViewIfNeeded();
+  const before = (await undone.boundingBox())!.y;
+  await undone.click();
+  await player.story.getByText("four is told.").waitFor();
+  await player.page.waitForTimeout(300);
+  expect(Math.abs((await undone.boundingBox())!.y - before)).toBeLessThan(2);
 });
 
 test("a saved game begins with its last turns, and goes back to them", async ({ stage }) => {

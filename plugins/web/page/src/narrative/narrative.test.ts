@@ -26,6 +26,7 @@ async function take(...records: Given[]): Promise<void> {
   await settled();
 }
 
+const saved = (turn: number): Given => ["turn_ended", { outcome: "completed", generations: 1, choices: [], turn }];
 const ended = (...choices: string[]): Given => ["turn_ended", { outcome: "completed", generations: 1, choices }];
 // The records of a tool in a plan.
 const ofTool = (kind: string, event: JsonObject): Given => [kind, event, { planId: "p", toolId: "kettle", attempt: 1 }];
@@ -40,6 +41,12 @@ function all(selector: string, root: ParentNode = view.renderRoot): Element[] {
 
 const texts = (selector: string): string[] => all(selector).map((one) => (one.textContent ?? "").trim());
 const input = (): HTMLTextAreaElement => all("textarea")[0] as HTMLTextAreaElement;
+
+// Unfolds all undone turns.
+async function unfold(): Promise<void> {
+  for (const one of all("narratoria-undone details")) (one as HTMLDetailsElement).open = true;
+  await settled();
+}
 
 function type(words: string): void {
   input().value = words;
@@ -137,7 +144,6 @@ describe("the story", () => {
 
   it("offers to undo the last turn of a saved game", async () => {
     const moves = (): string[] => texts(".moves mdui-button");
-    const saved = (turn: number): Given => ["turn_ended", { outcome: "completed", generations: 1, choices: [], turn }];
     await take(["prompt", { text: "x" }], ended());
     expect(moves()).toEqual([]);
     await take(["prompt", { text: "x" }], saved(1));
@@ -157,25 +163,45 @@ describe("the story", () => {
     }
     await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
     expect(moves()).toEqual([]);
-    expect(all(".undone").length).toBe(3);
+    expect([texts(".words"), texts("summary").map((one) => one.replaceAll(/\s+/g, " "))]).toEqual([[], ["3 undone turns: x"]]);
     await take(["session_moved", { turn: 2, narrative: "Told.", choices: ["a"], playsAgain: true }], ["prompt", { text: "y" }]);
     expect([texts(".moved").at(-1), texts(".words").at(-1)]).toEqual(["Played again", "y"]);
   });
 
   it("lets the player return to an undone turn", async () => {
-    const saved = (turn: number): Given => ["turn_ended", { outcome: "completed", generations: 1, choices: [], turn }];
     const picture = ofTool("tool_event", { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "/x.png", metadata: {} });
     await take(...started, ofTool("attempt_started", { attempt: 1 }), picture, saved(1), ["prompt", { text: "y" }], saved(2));
     await take(["session_moved", { turn: 1, narrative: "Told.", choices: [] }]);
+    expect(texts(".moved")).toEqual(["Back to: x"]);
+    expect(all("narratoria-asset").length).toBe(1);
+    await unfold();
     expect(texts(".moved")).toEqual(["UndoneReturn here", "Back to: x"]);
-    // Once with its turn, and once where the story goes on.
-    expect(all("narratoria-asset").length).toBe(2);
     (all(".undoing mdui-button")[0] as HTMLElement).click();
     await settled();
     expect(posted.at(-1)).toBe('/api/go {"turn":1,"to":2}');
     await take(["session_moved", { turn: 2, narrative: "Told on.", choices: [] }]);
-    expect(texts(".moved")).toEqual(["Back to: y"]);
-    expect(all("narratoria-turn").map((one) => (one as HTMLElement).hidden)).toEqual([false, false, true, false]);
+    expect([texts(".words"), texts(".moved"), texts(".telling"), all("narratoria-undone")]).toEqual([["x", "y"], ["Back to: y"], [], []]);
+  });
+
+  it("says where the session went to until it goes on", async () => {
+    await take(["prompt", { text: "x" }], saved(1), ["prompt", { text: "y" }], saved(2));
+    await take(["session_moved", { turn: 1, narrative: "", choices: [] }]);
+    expect(texts(".moved")).toEqual(["Back to: x"]);
+    await take(["prompt", { text: "z" }], saved(3));
+    expect([texts(".words"), texts(".moved"), texts(".moves mdui-button")]).toEqual([["x", "z"], [], ["Undo", "Another answer"]]);
+  });
+
+  it("keeps the elements of the turns that a move does not undo", async () => {
+    const turns = (): Element[] => [...view.renderRoot.querySelectorAll("narratoria-turn")];
+    await take(...Array.from({ length: 60 }, (_, at): Given[] => [["prompt", { text: `p${at}` }], ["narrative", { text: "Told." }], saved(at + 1)]).flat());
+    await expect.poll(() => turns().length).toBe(60);
+    const before = turns();
+    await take(["session_moved", { turn: 30, narrative: "Told.", choices: [] }], ["prompt", { text: "x" }], ["narrative", { text: "On." }], saved(61));
+    expect(turns().slice(0, 30)).toEqual(before.slice(0, 30));
+    await take(["session_moved", { turn: 60, narrative: "Told.", choices: [] }]);
+    expect([turns().length, turns().slice(0, 30)]).toEqual([61, before.slice(0, 30)]);
+    // Only a new text appears with an animation.
+    expect(all(".new")).toEqual([]);
   });
 
   it("offers to try again once, whether the game is saved or not", async () => {

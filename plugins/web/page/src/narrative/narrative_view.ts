@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The story, turn by turn, with the choices and the player's input below. All turns are in the page, so that the
-// browser can search and print them; it draws only the visible ones.
+// The story, turn by turn, with the choices and the player's input below. All its turns are in the page, so that the
+// browser can search and print them; it draws only the visible ones. Undone turns are folded where they began.
 import { LitElement, type PropertyValues, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { guard } from "lit/directives/guard.js";
@@ -23,6 +23,7 @@ import type { PromptInput } from "./prompt_input.ts";
 import "./prompt_input.ts";
 import type { TurnView } from "./turn.ts";
 import "./turn.ts";
+import "./undone.ts";
 
 // The latest turns are rendered at once; then this number of earlier ones per frame.
 const kTurns = 24;
@@ -211,6 +212,7 @@ export class NarrativeView extends LitElement {
 
       .scene + narratoria-turn,
       .scene + .chapter > narratoria-turn:first-child,
+      narratoria-undone + .chapter > narratoria-turn:first-child,
       .chapter + narratoria-turn,
       .chapter + .chapter > narratoria-turn:first-child,
       narratoria-turn + narratoria-turn {
@@ -233,6 +235,10 @@ export class NarrativeView extends LitElement {
       narratoria-turn:not(:last-of-type) {
         content-visibility: auto;
         contain-intrinsic-size: auto 24rem;
+      }
+
+      .column > narratoria-undone {
+        margin-bottom: 1.75em;
       }
 
       .opening {
@@ -381,10 +387,11 @@ export class NarrativeView extends LitElement {
   override render(): unknown {
     const session = this.session;
     if (session === undefined) return nothing;
-    const turns = session.caughtUp ? session.turns : [];
+    const turns = session.caughtUp ? session.story : [];
     const first = Math.max(0, turns.length - this.shown);
+    const isAlone = !session.caughtUp || session.turns.length === 0;
     const isQuiet = !(this.prompts?.busy ?? session.busy) && !this.ended;
-    const last = turns.length - 1;
+    const last = turns.at(-1);
     const offer = isQuiet && session.caughtUp ? this.#offer(session) : undefined;
     return html`<div
         class="scroller ${this.isLoading ? "loading" : ""}"
@@ -398,13 +405,24 @@ export class NarrativeView extends LitElement {
         @pointerdown=${this.#touched}
         @keydown=${this.#touched}
       >
-        <div class="column ${turns.length === 0 ? "alone" : ""} ${session.opening.text === "" ? "" : "opened"}">
-          ${this.#title(session, turns.length === 0)}
+        <div class="column ${isAlone ? "alone" : ""} ${session.opening.text === "" ? "" : "opened"}" @move=${(event: CustomEvent<Move>) => this.#move(event.detail)} @unfold=${this.#unfolded}>
+          ${this.#title(session, isAlone)}
           ${session.caughtUp
             ? nothing
             : html`<div class="opening">
                 <mdui-circular-progress role="progressbar" aria-label="Opening the story"></mdui-circular-progress>
               </div>`}
+          ${repeat(
+            session.caughtUp ? session.branches : [],
+            (branch) => branch[0]!.index,
+            (branch) =>
+              html`<narratoria-undone
+                .turns=${branch}
+                .language=${session.language}
+                ?details=${this.reading?.details ?? false}
+                ?quiet=${isQuiet}
+              ></narratoria-undone>`,
+          )}
           ${repeat(
             chaptersOf(turns, first),
             (chapter) => chapter.number,
@@ -415,7 +433,8 @@ export class NarrativeView extends LitElement {
                   chapter.turns.length,
                   chapter.turns.reduce((sum, turn) => sum + turn.revision, 0),
                   chapter.turns.filter((turn) => this.prompts?.hasStopped(turn)).length,
-                  isQuiet && (chapter.turns.at(-1)?.index === last || chapter.turns.some((turn) => turn.isUndone)),
+                  chapter.turns.at(-1) === last,
+                  isQuiet && (chapter.turns.at(-1) === last || chapter.turns.some((turn) => turn.branches.length > 0)),
                   this.#newAfter,
                   this.reading?.details,
                   session,
@@ -442,7 +461,7 @@ export class NarrativeView extends LitElement {
       </div>`;
   }
 
-  #turns(turns: Turn[], isQuiet: boolean, last: number): unknown {
+  #turns(turns: Turn[], isQuiet: boolean, last: Turn | undefined): unknown {
     return repeat(
       turns,
       (turn) => turn.index,
@@ -450,15 +469,14 @@ export class NarrativeView extends LitElement {
         html`<narratoria-turn
           .turn=${turn}
           .revision=${turn.revision}
-          .newAfter=${this.#newAfter}
+          .newAfter=${turn === last ? this.#newAfter : Number.MAX_SAFE_INTEGER}
           .language=${this.session?.language ?? ""}
-          ?open=${isQuiet && turn.index === last}
+          ?open=${isQuiet && turn === last}
           ?details=${this.reading?.details ?? false}
           ?quiet=${isQuiet}
           ?saved=${this.session?.turnId !== undefined && this.session.storeFault === ""}
           ?stoppedHere=${this.prompts?.hasStopped(turn) ?? false}
           @prompt=${(event: CustomEvent<string>) => this.#submit(event.detail)}
-          @move=${(event: CustomEvent<Move>) => this.#move(event.detail)}
         ></narratoria-turn>`,
     );
   }
@@ -491,7 +509,7 @@ export class NarrativeView extends LitElement {
 
   // Returns the same object as long as the offer does not change.
   #offer(session: Session): Offer | undefined {
-    const choices = session.turns.length === 0 ? session.opening : session.turns.at(-1)?.choices;
+    const choices = session.story.length === 0 ? session.opening : session.story.at(-1)?.choices;
     if (choices === undefined || choices.choices.length === 0) return undefined;
     if (this.#offered?.choices !== choices.choices) {
       this.#offered = { prompt: ("prompt" in choices ? choices.prompt : undefined) ?? "", choices: choices.choices };
@@ -525,7 +543,7 @@ export class NarrativeView extends LitElement {
   // Renders the earlier turns of a long story, while its end is already readable.
   #fill(): void {
     const session = this.session;
-    if (session === undefined || !session.caughtUp || this.shown >= session.turns.length || this.#isFilling) return;
+    if (session === undefined || !session.caughtUp || this.shown >= session.story.length || this.#isFilling) return;
     this.#isFilling = true;
     requestAnimationFrame(() => {
       this.#isFilling = false;
@@ -656,6 +674,12 @@ export class NarrativeView extends LitElement {
     // The buttons disappear, so move the focus.
     this.input.focus();
   }
+
+  // The reader reads the unfolded turns, so the page must not scroll to the end.
+  #unfolded = (): void => {
+    this.#follows = false;
+    this.isTouched = true;
+  };
 
   // A digit begins the number of a choice, wherever the focus is.
   #pressed = (event: KeyboardEvent): void => {

@@ -14,6 +14,7 @@ import { counted, shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import "./remark.ts";
 import "./tools_line.ts";
+import "./undone.ts";
 import { endingOf, failureWords, movedWords, refusalWords, remarkOf, turnDetails } from "./words.ts";
 
 const kShort = 3000;
@@ -142,10 +143,6 @@ export class TurnView extends LitElement {
         font: var(--mdui-typescale-body-medium-size) / 1.5 var(--font-page);
         color: rgb(var(--mdui-color-on-surface-variant));
         overflow-wrap: anywhere;
-      }
-
-      :host([hidden]) {
-        display: none;
       }
 
       .undone :is(h2, .telling, .ending) {
@@ -293,9 +290,6 @@ export class TurnView extends LitElement {
     const entries = turn.entries.filter((one) => isShown(turn, one));
     const left = entries.length - this.shown;
     const hasDetails = turn.plans.some((plan) => plan.invocations.size > 0) || turnDetails(turn).length > 0;
-    // It repeats a turn, so nothing is lost.
-    this.hidden = turn.isUndone === true && turn.movedTo !== undefined;
-    if (this.hidden) return nothing;
     return html`<article class=${turn.isUndone === true ? "undone" : ""} aria-label=${turn.prompt === undefined ? "The story" : `You: ${shortened(turn.prompt.text, 80)}`}>
       ${turn.isPast === true && turn.isLater === true ? html`<p class="moved">Earlier turns are not shown</p>` : nothing}
       ${turn.isUndone === true ? this.#undone(turn) : nothing}
@@ -314,7 +308,7 @@ export class TurnView extends LitElement {
         (entry) => this.#entry(entry),
       )}
       ${isThinking(turn) ? thinking() : nothing}
-      ${this.#ending(endingOf(turn))}
+      ${turn.isMarker === true ? nothing : this.#ending(endingOf(turn))}
       ${remark === undefined || (remark.words.length === 0 && !this.#retries)
         ? nothing
         : html`<narratoria-remark
@@ -326,7 +320,13 @@ export class TurnView extends LitElement {
       ${hasDetails
         ? html`<narratoria-tools-line .turn=${turn} .revision=${turn.revision} ?details=${this.details}></narratoria-tools-line>`
         : nothing}
-    </article>`;
+    </article>
+    ${repeat(
+      turn.branches,
+      (branch) => branch[0]!.index,
+      (branch) =>
+        html`<narratoria-undone .turns=${branch} .language=${this.language} ?details=${this.details} ?quiet=${this.quiet}></narratoria-undone>`,
+    )}`;
   }
 
   #printing = (): void => {
@@ -397,7 +397,7 @@ export class TurnView extends LitElement {
   }
 
   #button(move: Move, words: string): unknown {
-    const make = (): void => void this.dispatchEvent(new CustomEvent<Move>("move", { detail: move }));
+    const make = (): void => void this.dispatchEvent(new CustomEvent<Move>("move", { detail: move, bubbles: true, composed: true }));
     return html`<mdui-button variant="text" @click=${make}>${words}</mdui-button>`;
   }
 

@@ -12,6 +12,7 @@ export function blankTurn(index: number, seq: number, started: number): Turn {
     assets: [],
     warnings: [],
     entries: [],
+    branches: [],
     revision: seq,
   };
 }

@@ -192,11 +192,16 @@ export interface Turn {
   previous?: Turn | undefined;
   // True once the session has gone to a turn before this one, or to another branch.
   isUndone?: boolean;
-  // The turn of the store, 0 for the beginning, that the session went to. This turn repeats its end.
+  // The undone turns that began after this one, branch by branch. A branch goes on with the turn that was played last.
+  branches: Turn[][];
+  // The turn of the store, 0 for the beginning, that the session went to. This turn has what it told, unless it is
+  // a marker.
   movedTo?: number | undefined;
+  // True if the turn that the session went to is shown: this one only says so, until the story goes on.
+  isMarker?: boolean;
   // Prompts that are not shown come before that turn.
   isLater?: boolean;
-  // The prompt of that turn, if it is shown.
+  // The prompt of that turn, if it is known.
   backTo?: string | undefined;
   // The story's ending that this turn of the store reached.
   ending?: string | undefined;

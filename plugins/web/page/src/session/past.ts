@@ -8,6 +8,11 @@ import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from 
 // The server sends one more if there is one.
 const kShown = 50;
 
+// The turn before the first shown one, if it is known.
+export function turnBefore(stored: readonly JsonObject[]): JsonObject | undefined {
+  return stored.at(-kShown - 1);
+}
+
 // `stored`: what nar_host_turns.read writes.
 export function pastTurns(stored: readonly JsonObject[]): Turn[] {
   const turns: Turn[] = [];

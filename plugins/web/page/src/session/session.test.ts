@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { EventRecord, JsonObject } from "./record.ts";
 import { announcements } from "../shell/announce.ts";
 import { canUndo } from "./moves.ts";
-import { type Invocation, Session } from "./session.ts";
+import { type Invocation, Session, type Turn } from "./session.ts";
 import { type Draft, numbered, played, stream } from "./testing.ts";
 
 const prompt = (text: string): Draft => ({ kind: "prompt", event: { text, timestamp: "2026-01-24T18:30:00Z" } });
@@ -178,13 +178,28 @@ describe("a game that continues", () => {
     expect([shown(50), shown(51)]).toEqual([[50, 2, false], [50, 3, true]]);
   });
 
+  const move = (turn: number): Draft => ({ kind: "session_moved", event: { turn, narrative: "It is dark.", choices: [] } });
+
   it("goes back to them, and to the ones before", () => {
-    const move = (turn: number): Draft => ({ kind: "session_moved", event: { turn, narrative: "It is dark.", choices: [] } });
     const session = opened(move(4), move(3));
-    expect(session.turns.map((one) => one.isUndone === true)).toEqual([true, true, true, false]);
+    expect(session.turns.map((one) => one.isUndone === true)).toEqual([true, true, false, false]);
     expect(session.turns.slice(2).map((one) => [one.backTo, canUndo(one)])).toEqual([["I enter", true], [undefined, true]]);
     // Their pictures are not announced again.
     expect(announcements(session, opened().lastSeq).map((one) => one.text).join()).not.toContain("map");
+  });
+
+  it("tells a turn that is not shown once, when the session goes there", () => {
+    const texts = (...drafts: Draft[]): string[][] => opened(...drafts).story.map((one) => one.narratives.map((told) => told.text));
+    expect(texts(move(3))).toEqual([["It is dark."]]);
+    expect(texts(move(3), prompt("p"), move(3))).toEqual([["It is dark."], []]);
+  });
+
+  it("names the turn before the first shown one, which the server also sends", () => {
+    const session = new Session();
+    const turns = Array.from({ length: 51 }, (_, at) => ({ ...past[0], id: at + 1, prompt: `p${at + 1}` }));
+    session.open({ sessionId: "s", title: "", last: 0, turns });
+    session.take(numbered([move(1), move(7), move(1)]));
+    expect(session.turns.slice(50).map((one) => one.backTo)).toEqual(["p1", "p7", "p1"]);
   });
 });
 
@@ -197,7 +212,7 @@ describe("a move", () => {
     expect(undone(turn(1), turn(2), turn(3), move(1))).toEqual([1, 2]);
     expect(undone(turn(1), turn(2), move(0))).toEqual([0, 1]);
     // A new branch, and back to the first one.
-    expect(undone(turn(1), turn(2), move(1), turn(3), move(2))).toEqual([2, 3]);
+    expect(undone(turn(1), turn(2), move(1), turn(3), move(2))).toEqual([3]);
     // Turn 2 is one of the host, which is not shown.
     expect(undone(turn(1), turn(3), move(2))).toEqual([1]);
     // Turn 3 is, too: on the new branch, and then at the beginning of a new game.
@@ -207,6 +222,57 @@ describe("a move", () => {
     const host: Draft[] = [plan("p"), planEnded("p")];
     expect(undone(turn(1), host, turn(3), move(2))).toEqual([2]);
     expect(undone(turn(1), host, turn(3), move(1))).toEqual([1, 2]);
+  });
+
+  // The story, with undone turns in brackets, and where the session has just gone to.
+  const told = (...drafts: (Draft | Draft[])[]): string => {
+    const name = (one: Turn): string => one.prompt?.text ?? `>${one.movedTo ?? ""}`;
+    const undone = (branches: Turn[][]): string[] => branches.map((one) => `[${line(one)}]`);
+    const line = (turns: Turn[]): string => turns.flatMap((one) => [name(one), ...undone(one.branches)]).join(" ");
+    const session = played(...drafts);
+    return [...undone(session.branches), line(session.story)].join(" ");
+  };
+
+  it("leaves undone turns at the turn that they followed", () => {
+    expect(told(turn(1), turn(2), turn(3), move(1))).toBe("p1 [p2 p3] >1");
+    expect(told(turn(1), turn(2), turn(3), move(2), move(1))).toBe("p1 [p2 p3] >1");
+    expect(told(turn(1), turn(2), move(0))).toBe("[p1 p2] >0");
+    expect(told(turn(1), turn(2), move(1), turn(3), move(1))).toBe("p1 [p2] [p3] >1");
+    // A branch of an undone branch.
+    expect(told(turn(1), turn(2), turn(3), move(2), turn(4), move(1))).toBe("p1 [p2 [p3] p4] >1");
+  });
+
+  it("and the turns after it are one story", () => {
+    expect(told(turn(1), turn(2), turn(3), move(1), turn(4))).toBe("p1 [p2 p3] p4");
+    expect(told(turn(1), turn(2), turn(3), move(2), move(1), turn(4), move(3))).toBe("p1 [p4] p2 p3 >3");
+    expect(told(turn(1), turn(2), turn(3), move(2), move(1), turn(4), move(3), turn(5))).toBe("p1 [p4] p2 p3 p5");
+    const again: Draft = { kind: "session_moved", event: { turn: 1, narrative: "", choices: [], playsAgain: true } };
+    expect(told(turn(1), turn(2), again)).toBe("p1 [p2]");
+    expect(told(turn(1), turn(2), again, turn(3))).toBe("p1 [p2] p3");
+  });
+
+  it("does not tell a shown turn again", () => {
+    const texts = (to: number, narrative: string): string[] =>
+      played(prompt("p1"), tell("Dark."), tell("Cold."), turn(1).slice(1), turn(2), { kind: "session_moved", event: { turn: to, narrative, choices: [] } })
+        .turns.at(-1)!.narratives.map((one) => one.text);
+    expect(texts(1, "Dark.\n\nCold.")).toEqual([]);
+    expect(texts(1, "Dark, and shortened.")).toEqual([]);
+    expect(texts(0, "")).toEqual([]);
+  });
+
+  it("to a turn of the host tells what is not shown", () => {
+    const texts = (narrative: string): string[] =>
+      played(prompt("p1"), tell("Dark."), turn(1).slice(1), turn(3), { kind: "session_moved", event: { turn: 2, narrative, choices: [] } })
+        .story.at(-1)!.narratives.map((one) => one.text);
+    // A turn that only changes the state has the text of the turn before it.
+    expect([texts("Dark."), texts("Light.")]).toEqual([[], ["Light."]]);
+  });
+
+  it("renders again the turns whose branches change", () => {
+    const session = played(turn(1), turn(2), turn(3), move(1));
+    const before = session.story[0]!.revision;
+    session.take(numbered([move(3)], session.lastSeq));
+    expect([before, session.story[0]!.revision]).toEqual([session.lastSeq - 1, session.lastSeq]);
   });
 
   it("is possible once a turn is saved", () => {
@@ -234,13 +300,6 @@ describe("a move", () => {
     expect(fault(warning("STORE_FULL"), stored(1, false), warning("STORE_RECOVERED"))).toEqual(["", 1]);
     // A fault that keeps nothing from being saved.
     expect(fault(warning("STORE_DAMAGED"), stored(1, true))).toEqual(["", 1]);
-  });
-
-  it("to the beginning tells the opening again", () => {
-    const session = played();
-    session.open({ sessionId: "s", title: "T", last: 0, opening: { text: "It is dark.", choices: [] } });
-    session.take(numbered([...turn(1), move(0)]));
-    expect(session.turns.at(-1)!.narratives.map((one) => one.text)).toEqual(["It is dark."]);
   });
 
   it("replaces the state by a patch of the host", () => {

@@ -4,7 +4,7 @@ import { blankTurn } from "./blank_turn.ts";
 import { FrameNotifier, type Schedule } from "./frame_notifier.ts";
 import { LogLines, levels } from "./log_lines.ts";
 import { Merger, difference } from "./merge.ts";
-import { canUndo, goBack } from "./moves.ts";
+import { arranged, canUndo, goBack } from "./moves.ts";
 import type {
   Asset,
   Attempt,
@@ -22,7 +22,7 @@ import type {
   UiPlaceholder,
 } from "./model.ts";
 import { isOutcome } from "./outcome.ts";
-import { pastTurns } from "./past.ts";
+import { pastTurns, turnBefore } from "./past.ts";
 import {
   type EventRecord,
   type JsonObject,
@@ -82,7 +82,12 @@ export class Session {
   // The last warning that belongs to no turn.
   stray: { seq: number; message: string } | undefined;
 
+  // In the order in which they were played, with each move of the session.
   readonly turns: Turn[] = [];
+  // The turns on the way to where the session is, and a marker if it has just gone there. A move replaces the array.
+  story: Turn[] = [];
+  // The undone turns that began at the beginning, as Turn.branches.
+  branches: Turn[][] = [];
   // By PlanRun.key, in the order of their start.
   readonly plans = new Map<string, PlanRun>();
   readonly assets: Asset[] = [];
@@ -93,6 +98,8 @@ export class Session {
   #storeWarning = "";
   // The shown turn at whose end the session is.
   #current: Turn | undefined;
+  // The stored turn before the first shown one.
+  #before: JsonObject | undefined;
   // True if the next prompt is one that is played again.
   #playsAgain = false;
   // The state after the session last moved, and the number of patches before it.
@@ -171,10 +178,11 @@ export class Session {
   }
 
   #addPast(stored: readonly JsonObject[]): void {
+    this.#before = turnBefore(stored);
     for (const turn of pastTurns(stored)) {
       this.#current = turn;
       this.turnId = turn.id;
-      this.turns.push(turn);
+      this.#add(turn);
       this.assets.push(...turn.assets);
       this.lastSeq = Math.max(this.lastSeq, ...turn.assets.map((asset) => asset.seq));
     }
@@ -227,8 +235,14 @@ export class Session {
     const turn = blankTurn(this.turns.length, record.seq, time);
     turn.previous = this.#current;
     this.#current = turn;
-    this.turns.push(turn);
+    this.#add(turn);
     return turn;
+  }
+
+  #add(turn: Turn): void {
+    this.turns.push(turn);
+    if (this.story.at(-1)?.isMarker === true) this.story.pop();
+    this.story.push(turn);
   }
 
   // The turn that a record belongs to: its plan's turn, else the running turn, else a new one begun by the host.
@@ -302,23 +316,30 @@ export class Session {
   #sessionMoved(record: EventRecord, time: number): void {
     const to = numberOf(record.event, "turn") ?? 0;
     this.turnId = to;
-    this.#current = goBack(this.turns, this.#current, to, record.seq);
+    const last = goBack(this.turns, this.#current, to, record.seq);
+    this.#current = last;
+    ({ story: this.story, branches: this.branches } = arranged(this.turns, last, record.seq));
     if (record.state !== undefined) this.#replaceState(record.state, time);
     this.#playsAgain = flagOf(record.event, "playsAgain") === true;
     // The player has read what comes before that prompt.
     if (this.#playsAgain) return;
-    const turn = this.#newTurn(record, time);
-    turn.id = turn.movedTo = to;
+    const turn = blankTurn(this.turns.length, record.seq, time);
+    turn.previous = last;
+    turn.movedTo = to;
     turn.ending = textOf(record.event, "ending");
     const told = textOf(record.event, "narrative") ?? "";
     // The prompts before a turn that was stored before this page are not shown.
     turn.isLater = to > 0 && (turn.index === 0 || told !== "");
-    const source = turn.previous?.id === to ? turn.previous : undefined;
-    turn.backTo = source?.prompt?.text ?? source?.backTo;
-    // The opening may be far above.
-    const text = canUndo(turn) ? told : this.opening.text;
-    if (text !== "") addNarrative(turn, record.seq, text);
-    turn.entries.push(...(source?.entries.filter((one) => one.what === "asset") ?? []));
+    if (last?.id === to) turn.backTo = last.prompt?.text ?? last.backTo;
+    else if (numberOf(this.#before ?? {}, "id") === to) turn.backTo = textOf(this.#before ?? {}, "prompt");
+    // The story's opening is always shown.
+    turn.isMarker = last === undefined ? !canUndo(turn) : last.id === to || hasTold(last, told);
+    if (!turn.isMarker) {
+      turn.id = to;
+      this.#current = turn;
+      if (told !== "") addNarrative(turn, record.seq, told);
+    }
+    this.#add(turn);
     const choices = textsOf(record.event, "choices");
     if (choices.length > 0) turn.choices = { choices };
     endTurn(turn, "completed", record.seq, time);
@@ -659,6 +680,12 @@ function addNarrative(turn: Turn, seq: number, text: string): void {
   const narrative: Narrative = { seq, text, spoken: [{ seq, text }] };
   turn.narratives.push(narrative);
   turn.entries.push({ what: "narrative", seq, narrative });
+}
+
+// True if `text` is what the store has as the text of the turn. A turn of the host has the text of the turn before it.
+function hasTold(turn: Turn, text: string): boolean {
+  const told = turn.narratives.filter((one) => one.pieces !== "retracted").map((one) => one.text);
+  return text === "" || told.join("\n\n") === text;
 }
 
 // The narrative that the narrator is telling in pieces.
