@@ -186,7 +186,7 @@ private:
     std::shared_ptr<Writer::Target> target_;  // from listen() on
     int64_t row_ = 0;                         // of the session in the store
     std::string previous_about_;
-    std::string new_about_;  // if it differs: stored with the first turn
+    std::string new_about_;          // if it differs: stored with the first turn
     std::optional<TurnId> current_;  // the turn from which the session continues
     TurnId last_ = 0;
     std::optional<Session> session_;

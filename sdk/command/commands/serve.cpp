@@ -146,9 +146,8 @@ private:
             },
             kinds(Kind::TurnEnded));
         if (const json::Value* const turn = turns.interrupted()) {
-            saved_ +=
-                fmt::format("; \"{}\" was interrupted; /resume in narratoria play continues it",
-                            cut(story::heading(*turn), kStoryWidth));
+            saved_ += fmt::format("; \"{}\" was interrupted; the page can resume it",
+                                  cut(story::heading(*turn), kStoryWidth));
         }
     }
 

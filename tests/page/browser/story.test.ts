@@ -134,6 +134,33 @@ test("a saved game begins with its last turns, and goes back to them", async ({ 
   await player.isDone();
 });
 
+test("a prompt that was interrupted is resumed, after a question if a tool must not run twice", async ({ stage }) => {
+  const story = stage.story({
+    prompts: [answered("I pay", "You open your purse.", runs("pay", log("Counting."), wait("go"), done("Paid.")))],
+    files: { "tools/pay.tool.json": JSON.stringify({ name: "pay", repeatable: false }) },
+  });
+  const store = ["--store", join(mkdtempSync(join(tmpdir(), "saves-")), "saves.db")];
+  const server = await stage.serve(story, ...store);
+  const before = await stage.open(server);
+  await before.say("I pay");
+  await before.go("Tools");
+  await before.graph.getByRole("link", { name: /^pay running/ }).waitFor();
+  await before.page.close();
+  await server.stop("SIGKILL");
+
+  const player = await stage.open(await stage.serve(story, ...store));
+  const notice = player.story.getByText("Your last prompt was interrupted: I pay");
+  await notice.waitFor();
+  player.allow(/409/);
+  await player.button("Resume").click();
+  await player.sees("should not happen twice");
+  story.open("go");
+  await player.button("Resume anyway").click();
+  await player.sees("Paid.");
+  await player.isDone();
+  expect([await notice.count(), await player.story.getByText("Played again").count()]).toEqual([0, 0]);
+});
+
 // covers: 003-12.2-multiline-input
 test("the sample story by keyboard alone", async ({ stage }) => {
   const player = await stage.play(torch);

@@ -320,6 +320,7 @@ function readOpening(data: string): Opening | undefined {
     opening: opening && { text: textOf(opening, "text") ?? "", choices: textsOf(opening, "choices") },
     state: objectOf(value, "state"),
     turns: objectsOf(value, "turns"),
+    interrupted: objectOf(value, "interrupted"),
   };
 }
 

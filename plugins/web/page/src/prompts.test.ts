@@ -136,6 +136,13 @@ describe("a move", () => {
     expect(posted.at(-1)).toEqual(["/api/again", '{"turn":2}']);
   });
 
+  it("resumes an interrupted prompt, and asks before a tool runs twice", async () => {
+    const { prompts, posted } = setting(() => ({ status: 409, code: "NOT_REPEATABLE", message: "" }));
+    await prompts.move({ resume: 4, repeats: false });
+    expect(posted).toEqual([["/api/resume", '{"to":4,"repeats":false}']]);
+    expect([prompts.needsRepeats, prompts.busy, prompts.refusal]).toEqual([true, false, ""]);
+  });
+
   it("that fails later is refused with the game's words", async () => {
     const { prompts, record } = setting();
     record("warning", { code: "OLD", message: "old" });

@@ -9,8 +9,9 @@ export interface Answer {
   message: string;
 }
 
-// Undoes the last prompt, plays it again, starts over, or goes to the end of a turn.
-export type Move = "undo" | "again" | "restart" | number;
+// Undoes the last prompt, plays it again, starts over, goes to the end of a turn, or resumes an interrupted prompt, also
+// if a tool must run twice.
+export type Move = "undo" | "again" | "restart" | number | { resume: number; repeats: boolean };
 
 export type Post = (path: string, body?: string) => Promise<Answer>;
 
@@ -27,6 +28,8 @@ export class Prompts {
   refusal = "";
   isCancelling = false;
   isMoving = false;
+  // True if a tool of the interrupted prompt had begun that must not run twice.
+  needsRepeats = false;
   #session: Session;
   // Turns that this window cancelled. Other windows do not know of it.
   #stopped = new WeakSet<Turn>();
@@ -103,16 +106,15 @@ export class Prompts {
     this.refusal = "";
     this.#changed();
     const turn = this.#session.turnId;
-    const answer =
-      typeof move === "number"
-        ? await this.#posted("/api/go", JSON.stringify({ turn, to: move }))
-        : await this.#posted(`/api/${move}`, JSON.stringify({ turn }));
+    const [name, members] = requestOf(move);
+    const answer = await this.#posted(`/api/${name}`, JSON.stringify({ turn, ...members }));
     if (answer.status === 202) {
       // Another window may have stopped the move, which leaves no record.
       this.#patience = setTimeout(() => this.#endMove(), kPatience);
       return this.#follow();
     }
-    this.#endMove(moveWordsFor(answer));
+    this.needsRepeats = answer.code === "NOT_REPEATABLE";
+    this.#endMove(this.needsRepeats ? "" : moveWordsFor(answer));
   }
 
   #endMove(refusal = ""): void {
@@ -176,6 +178,12 @@ const busyWords = "The story is busy, and your next words are already waiting. W
 const busyWithOthersWords = "The story is busy, and the next words of another player are already waiting. Wait for a turn to end.";
 // It stays true when the connection is back.
 const unreachableWords = "The game could not be reached. Your words are still here: send them again.";
+
+function requestOf(move: Move): [string, object] {
+  if (typeof move === "number") return ["go", { to: move }];
+  if (typeof move === "object") return ["resume", { to: move.resume, repeats: move.repeats }];
+  return [move, {}];
+}
 
 function moveWordsFor(answer: Answer): string {
   if (answer.status === 0) return "The game could not be reached. Try again.";

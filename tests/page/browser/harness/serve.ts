@@ -76,8 +76,9 @@ export class Server {
     }
   }
 
-  // Ends it with Ctrl-C, as a player does. Fails if the server has already ended or does not end in time.
-  async stop(): Promise<void> {
+  // Ends it with Ctrl-C, as a player does, or with another signal. Fails if the server has already ended or does not end
+  // in time.
+  async stop(signal: NodeJS.Signals = "SIGINT"): Promise<void> {
     try {
       if (this.child.exitCode !== null || this.child.signalCode !== null) {
         if (this.#stopped) return;
@@ -87,7 +88,7 @@ export class Server {
       }
       this.#stopped = true;
       const ended = new Promise<void>((resolve) => this.child.once("exit", () => resolve()));
-      this.child.kill("SIGINT");
+      this.child.kill(signal);
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;

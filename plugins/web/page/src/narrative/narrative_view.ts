@@ -19,6 +19,7 @@ import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
 import type { Offer } from "./choice_list.ts";
 import "./choice_list.ts";
+import "./interrupted.ts";
 import type { PromptInput } from "./prompt_input.ts";
 import "./prompt_input.ts";
 import type { TurnView } from "./turn.ts";
@@ -442,6 +443,14 @@ export class NarrativeView extends LitElement {
                 () => html`<div class="chapter">${this.#turns(chapter.turns, isQuiet, last)}</div>`,
               ),
           )}
+          ${session.interrupted === undefined || !session.caughtUp
+            ? nothing
+            : html`<narratoria-interrupted
+                .prompt=${session.interrupted}
+                .language=${session.language}
+                ?repeats=${this.prompts?.needsRepeats ?? false}
+                ?quiet=${isQuiet}
+              ></narratoria-interrupted>`}
           ${this.#onItsWay(session)}
         </div>
       </div>

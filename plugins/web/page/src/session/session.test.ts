@@ -169,6 +169,31 @@ describe("a game that continues", () => {
     expect([session.turnId, session.busy]).toEqual([6, false]);
   });
 
+  it("names the prompt that was interrupted until the story goes on", () => {
+    const interrupted = { id: 7, kind: "prompt", prompt: "I jump", status: "interrupted" };
+    const cut = (turns: JsonObject[]): Session => {
+      const session = new Session();
+      session.open({ sessionId: "s", title: "", last: 0, turns, interrupted });
+      return session;
+    };
+    const after = (draft: Draft): unknown => {
+      const session = cut(past);
+      session.take(numbered([draft], 20), true);
+      return session.interrupted;
+    };
+    expect([cut(past).interrupted, cut(past).turnId, cut([]).turnId]).toEqual([{ id: 7, text: "I jump" }, 6, 0]);
+    expect(after({ kind: "prompt", event: { text: "I stay" } })).toBe(undefined);
+    expect(after({ kind: "session_moved", event: { turn: 4, narrative: "", choices: [] } })).toBe(undefined);
+  });
+
+  it("does not call a resumed prompt played again", () => {
+    const again = (turn: number): Draft[] => [
+      { kind: "session_moved", event: { turn, narrative: "", choices: [], playsAgain: true } },
+      { kind: "prompt", event: { text: "I jump" } },
+    ];
+    expect([6, 4].map((turn) => opened(...again(turn)).turns.at(-1)!.isAgain)).toEqual([false, true]);
+  });
+
   it("says whether earlier turns are not shown", () => {
     const shown = (count: number): unknown[] => {
       const session = new Session();

@@ -53,6 +53,14 @@ export interface Opening {
   state?: JsonObject | undefined;
   // The last turns of a saved game before the first record, the oldest first.
   turns?: readonly JsonObject[] | undefined;
+  // The prompt after them that was interrupted.
+  interrupted?: JsonObject | undefined;
+}
+
+// A stored prompt that can be resumed.
+export interface Interrupted {
+  id: number;
+  text: string;
 }
 
 // The error code of attempts and tools that the player or the host cancelled.
@@ -77,6 +85,8 @@ export class Session {
   version = 0;
   // The number of the last stored turn, 0 for the beginning; undefined if the game is not saved.
   turnId: number | undefined;
+  // Follows the end of the story, until a turn begins or the session moves.
+  interrupted: Interrupted | undefined;
   // Why the game is not being saved; "" if it is.
   storeFault = "";
   // The last warning that belongs to no turn.
@@ -146,7 +156,7 @@ export class Session {
     if (opening.opening !== undefined) this.opening = opening.opening;
     if (opening.state !== undefined) this.initialState = opening.state;
     if (this.lastSeq === 0) this.lastSeq = opening.after ?? 0;
-    if (this.turns.length === 0) this.#addPast(opening.turns ?? []);
+    if (this.turns.length === 0) this.#addPast(opening.turns ?? [], opening.interrupted);
     this.#last = opening.last;
     this.#changed();
   }
@@ -177,7 +187,7 @@ export class Session {
     this.#changed();
   }
 
-  #addPast(stored: readonly JsonObject[]): void {
+  #addPast(stored: readonly JsonObject[], interrupted: JsonObject | undefined): void {
     this.#before = turnBefore(stored);
     for (const turn of pastTurns(stored)) {
       this.#current = turn;
@@ -186,6 +196,9 @@ export class Session {
       this.assets.push(...turn.assets);
       this.lastSeq = Math.max(this.lastSeq, ...turn.assets.map((asset) => asset.seq));
     }
+    if (interrupted === undefined) return;
+    this.interrupted = { id: numberOf(interrupted, "id") ?? 0, text: textOf(interrupted, "prompt") ?? "" };
+    this.turnId ??= 0;
   }
 
   #changed(): void {
@@ -240,6 +253,7 @@ export class Session {
   }
 
   #add(turn: Turn): void {
+    this.interrupted = undefined;
     this.turns.push(turn);
     if (this.story.at(-1)?.isMarker === true) this.story.pop();
     this.story.push(turn);
@@ -315,14 +329,18 @@ export class Session {
 
   #sessionMoved(record: EventRecord, time: number): void {
     const to = numberOf(record.event, "turn") ?? 0;
+    const from = this.turnId;
     this.turnId = to;
+    this.interrupted = undefined;
     const last = goBack(this.turns, this.#current, to, record.seq);
     this.#current = last;
     ({ story: this.story, branches: this.branches } = arranged(this.turns, last, record.seq));
     if (record.state !== undefined) this.#replaceState(record.state, time);
-    this.#playsAgain = flagOf(record.event, "playsAgain") === true;
+    const playsAgain = flagOf(record.event, "playsAgain") === true;
+    // An interrupted prompt begins where the session is, and was not played to its end before.
+    this.#playsAgain = playsAgain && to !== from;
     // The player has read what comes before that prompt.
-    if (this.#playsAgain) return;
+    if (playsAgain) return;
     const turn = blankTurn(this.turns.length, record.seq, time);
     turn.previous = last;
     turn.movedTo = to;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The prompt of a saved game that was interrupted, with a button to resume it.
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
+import "mdui/components/button.js";
+import type { Move } from "../prompts.ts";
+import type { Interrupted } from "../session/session.ts";
+import { shortened } from "../text/shorten.ts";
+import { shared } from "../theme/shared.ts";
+
+const kPrompt = 200;
+
+@customElement("narratoria-interrupted")
+export class InterruptedPrompt extends LitElement {
+  @property({ attribute: false }) prompt: Interrupted | undefined;
+  // True if a tool of the prompt had begun that must not run twice.
+  @property({ type: Boolean }) repeats = false;
+  // True if nothing runs, so that the player can resume it.
+  @property({ type: Boolean }) quiet = false;
+  // The language of the story's texts; "" if unknown.
+  @property() language = "";
+
+  static override styles = [
+    shared,
+    css`
+      :host {
+        display: block;
+        margin-top: 1.5rem;
+        color: rgb(var(--mdui-color-on-surface-variant));
+        overflow-wrap: anywhere;
+      }
+
+      p {
+        margin: 0 0 0.35em;
+        font: italic 0.9375em / 1.6 var(--font-story);
+      }
+
+      mdui-button {
+        font-family: var(--font-page);
+      }
+
+      mdui-button::part(button),
+      mdui-button::part(label) {
+        padding-inline: 0;
+      }
+
+      @media print {
+        mdui-button {
+          display: none;
+        }
+      }
+    `,
+  ];
+
+  override render(): unknown {
+    const prompt = this.prompt;
+    if (prompt === undefined) return nothing;
+    const detail: Move = { resume: prompt.id, repeats: this.repeats };
+    const resume = (): void => void this.dispatchEvent(new CustomEvent<Move>("move", { detail, bubbles: true, composed: true }));
+    return html`<p>
+        Your last prompt was interrupted: <bdi lang=${this.language || nothing}>${shortened(prompt.text, kPrompt)}</bdi>
+      </p>
+      ${this.repeats ? html`<p role="status">Part of it had begun that should not happen twice. You can play on without it.</p>` : nothing}
+      ${this.quiet ? html`<mdui-button variant="text" @click=${resume}>${this.repeats ? "Resume anyway" : "Resume"}</mdui-button>` : nothing}`;
+  }
+}
