@@ -1,81 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "journal/store_file.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "journal/compression.hpp"
+#include "journal/rows.hpp"
+#include "journal/session_lock.hpp"
+#include "journal/store_tables.hpp"
 #include "narratoria/store.h"
 
 namespace narratoria::journal {
 namespace {
-
-// "Narr": SQLite's application id, which file(1) and other programs show.
-constexpr int64_t kApplication = 0x4E617272;
-
-// The states have separate tables, because SQLite rewrites a whole row when it changes. The columns
-// `patches`, `bytes_since_snapshot` and `nearest_assets` (a turn) exist so that going to a turn
-// does not read all turns before it.
-constexpr const char* kSchema = R"(
-CREATE TABLE session (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    created_ms INTEGER NOT NULL,
-    about TEXT NOT NULL,
-    current INTEGER
-) STRICT;
-CREATE TABLE beginning (
-    session INTEGER PRIMARY KEY REFERENCES session(id),
-    state TEXT NOT NULL
-) STRICT;
-CREATE TABLE turn (
-    id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL REFERENCES session(id),
-    number INTEGER NOT NULL,
-    parent INTEGER,
-    kind INTEGER NOT NULL,
-    status INTEGER NOT NULL,
-    prompt TEXT NOT NULL,
-    began_ms INTEGER NOT NULL,
-    ended_ms INTEGER,
-    state_digest INTEGER,
-    patches INTEGER NOT NULL DEFAULT 0,
-    bytes_since_snapshot INTEGER NOT NULL DEFAULT 0,
-    assets TEXT NOT NULL DEFAULT '',
-    nearest_assets INTEGER,
-    rest TEXT NOT NULL DEFAULT '',
-    UNIQUE(session, number)
-) STRICT;
-CREATE TABLE part (
-    turn INTEGER NOT NULL REFERENCES turn(id),
-    position INTEGER NOT NULL,
-    body BLOB NOT NULL,
-    PRIMARY KEY (turn, position)
-) STRICT;
-CREATE TABLE snapshot (
-    turn INTEGER PRIMARY KEY REFERENCES turn(id),
-    state TEXT NOT NULL
-) STRICT;
-)";
-
-// Older stores do not have this table and get it when they are opened for writing.
-constexpr const char* kNames = R"(
-CREATE TABLE IF NOT EXISTS name (
-    session INTEGER NOT NULL REFERENCES session(id),
-    name TEXT NOT NULL,
-    turn INTEGER NOT NULL,
-    PRIMARY KEY (session, name)
-) STRICT;
-)";
 
 // A transaction waits for the disk if parts of this many bytes were written since the last wait.
 // Otherwise the end of a long turn would wait until all of it is written.
@@ -84,25 +23,6 @@ constexpr size_t kMaxUnsyncedBytes = size_t{4} << 20;
 constexpr std::array<std::string_view, 4> kKinds = {"prompt", "plan", "script", "host"};
 constexpr std::array<std::string_view, 6> kStatuses = {"running",   "completed", "fallback",
                                                        "cancelled", "timeout",   "interrupted"};
-
-bool is_empty(Connection& connection) {
-    return connection.number("SELECT count(*) FROM sqlite_schema") == 0 &&
-           connection.number("PRAGMA application_id") == 0;
-}
-
-void require_store(Connection& connection, const std::string& path) {
-    if (connection.number("PRAGMA application_id") != kApplication) {
-        throw StoreError("STORE_DAMAGED", "\"" + path + "\" is not a store of sessions");
-    }
-    const int64_t version = connection.number("PRAGMA user_version");
-    if (version > StoreFile::kVersion) {
-        throw StoreError("STORE_NEWER",
-                         "the store \"" + path + "\" has version " + std::to_string(version) +
-                             ", and this Narratoria reads up to version " +
-                             std::to_string(StoreFile::kVersion) + "; use a newer one");
-    }
-}
-
 // An unknown value becomes the last enumerator, which makes the weakest claim.
 template <typename Enum, size_t kSize>
 Enum enum_of(int64_t number, const std::array<std::string_view, kSize>&) {
@@ -115,29 +35,6 @@ constexpr std::string_view kTurnColumns =
 
 std::string turns_where(std::string_view condition) {
     return std::string(kTurnColumns).append(condition);
-}
-
-// SQLite does not apply the busy timeout to this statement.
-void switch_to_wal(Connection& connection) {
-    for (int left = Connection::kBusyMs;; left -= 5) {
-        try {
-            return connection.run("PRAGMA journal_mode = WAL;");
-        } catch (const StoreError& error) {
-            if (left <= 0 || error.code() != std::string_view("STORE_LOCKED")) throw;
-        }
-        ::usleep(5000);
-    }
-}
-
-// A non-empty file with an empty database is a store that another process is creating.
-bool wait_for_creation(Connection& connection, const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0 || status.st_size == 0) return false;
-    for (int left = Connection::kBusyMs; left > 0; left -= 5) {
-        ::usleep(5000);
-        if (!is_empty(connection)) return true;
-    }
-    return false;
 }
 
 std::string of_turn(std::string_view columns) {
@@ -208,9 +105,9 @@ struct StoreFile::Statements {
 };
 
 StoreFile::StoreFile(const std::string& path, Connection::Access access)
-    : path_(path),
-      connection_(std::make_unique<Connection>(path, access)),
-      statements_(open_statements(*connection_, access, path)) {
+    : path_(path), connection_(std::make_unique<Connection>(path, access)) {
+    prepare_store(*connection_, access, path);
+    statements_ = std::make_unique<Statements>(*connection_);
     // Resolve links, as SQLite does, so that a store has one lock for all paths to it.
     const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
     if (real) path_ = real.get();
@@ -232,34 +129,6 @@ StoreFile::StoreFile(const std::string& path, Connection::Access access)
 StoreFile::~StoreFile() = default;
 StoreFile::StoreFile(StoreFile&&) noexcept = default;
 
-std::unique_ptr<StoreFile::Statements> StoreFile::open_statements(Connection& connection,
-                                                                  Connection::Access access,
-                                                                  const std::string& path) {
-    // FULL: a turn that is reported durable survives a power failure.
-    connection.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;");
-    bool is_new = is_empty(connection);
-    if (access == Connection::Access::ReadOnly && is_new)
-        is_new = !wait_for_creation(connection, path);
-    // Do not change the database of another program.
-    if (!is_new || access == Connection::Access::ReadOnly) require_store(connection, path);
-    if (access == Connection::Access::ReadWrite) {
-        switch_to_wal(connection);
-        connection.run("BEGIN IMMEDIATE;");
-        // Another process may have created it in the meantime.
-        if (is_empty(connection)) {
-            connection.run(kSchema);
-            connection.run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
-        }
-        connection.run(kNames);
-        if (connection.number("PRAGMA user_version") < kVersion) {
-            connection.run(("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
-        }
-        connection.run("COMMIT;");
-        if (is_new) require_store(connection, path);
-    }
-    return std::make_unique<Statements>(connection);
-}
-
 namespace {
 
 SessionRow session_in(const Statement& row) {
@@ -280,35 +149,6 @@ TurnRow turn_in(const Statement& row) {
         turn.state_digest = static_cast<uint64_t>(*digest);
     }
     return turn;
-}
-
-// Discards the remaining rows, even if an exception ends the reading.
-class Rows {
-public:
-    explicit Rows(Statement& statement) : statement_(statement) {}
-    ~Rows() { statement_.reset(); }
-    Rows(const Rows&) = delete;
-    Rows& operator=(const Rows&) = delete;
-
-    Statement* next() { return statement_.next() ? &statement_ : nullptr; }
-
-private:
-    Statement& statement_;
-};
-
-template <typename Read>
-auto all_of(Statement& statement, Read read) {
-    Rows rows(statement);
-    std::vector<decltype(read(statement))> found;
-    while (const Statement* row = rows.next()) found.push_back(read(*row));
-    return found;
-}
-
-template <typename Read>
-auto first_of(Statement& statement, Read read) {
-    Rows rows(statement);
-    const Statement* const row = rows.next();
-    return row != nullptr ? std::optional(read(*row)) : std::nullopt;
 }
 
 std::string text_in(const Statement& row) { return std::string(row.view(0)); }
@@ -340,41 +180,11 @@ std::string StoreFile::initial_state(int64_t session) {
     return first_of(statements_->initial_state.number(0, session), text_in).value_or("{}");
 }
 
-namespace {
+bool StoreFile::is_locked(int64_t session) { return is_session_locked(path_, session); }
 
-struct flock byte_of(int64_t session) {
-    struct flock byte {};
-    byte.l_type = F_WRLCK;
-    byte.l_whence = SEEK_SET;
-    byte.l_start = session;
-    byte.l_len = 1;
-    return byte;
-}
-
-}  // namespace
-
-bool StoreFile::is_locked(int64_t session) {
-    const Descriptor file(::open((path_ + "-lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    struct flock byte = byte_of(session);
-    return file && ::fcntl(file.get(), F_OFD_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
-}
-
-// Locks one byte of the file FILE-lock for each session. The lock belongs to the open file
-// description, so that two stores of one process exclude each other too. It ends when the file is
-// closed.
 bool StoreFile::lock(int64_t session) {
-    const std::string path = path_ + "-lock";
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) {
-        throw StoreError("STORE_IO", "the lock file \"" + path + "\" of the store " +
-                                         "cannot be opened: " + std::strerror(errno));
-    }
-    struct flock byte = byte_of(session);
-    if (::fcntl(file.get(), F_OFD_SETLK, &byte) != 0) {
-        if (errno == EAGAIN || errno == EACCES) return false;
-        throw StoreError("STORE_IO",
-                         "the file \"" + path + "\" cannot be locked: " + std::strerror(errno));
-    }
+    Descriptor file = lock_session(path_, session);
+    if (!file) return false;
     locks_.push_back(std::move(file));
     return true;
 }
@@ -457,62 +267,6 @@ void StoreFile::add_snapshot(int64_t session, TurnId turn, std::string_view stat
 
 void StoreFile::go_to(int64_t session, std::optional<TurnId> turn) {
     statements_->move.number(0, turn).number(1, session).run();
-}
-
-int64_t StoreFile::prune(int64_t session, std::optional<TurnId> turn) {
-    const std::vector<TurnRow> all = turns(session);
-    std::map<TurnId, std::optional<TurnId>> parents;
-    for (const TurnRow& each : all) parents[each.id] = each.parent;
-    std::set<TurnId> path;
-    Statement current(*connection_, "SELECT current FROM session WHERE id = ?");
-    const auto current_turn = first_of(current.number(0, session),
-                                       [](const Statement& row) { return row.optional_number(0); });
-    std::optional<TurnId> at;
-    if (current_turn) at = *current_turn;
-    for (; at; at = parents.at(*at)) path.insert(*at);
-    if (turn) require_turn(session, *turn);
-    if (!turn && !current_turn) {
-        throw TurnError(
-            "TURN_REQUIRED",
-            "the session is at its beginning, so all its turns would be removed; name a "
-            "turn, which is removed with those that follow it");
-    }
-    if (turn && path.contains(*turn)) {
-        throw TurnError("TURN_CURRENT",
-                        "the session is at the end of turn " + std::to_string(*turn) +
-                            " or of one that follows it; go to a different turn first");
-    }
-    // Parents come before their children.
-    std::set<TurnId> removed;
-    for (const TurnRow& each : all) {
-        const bool follows = each.parent && removed.contains(*each.parent);
-        if (turn ? each.id == *turn || follows : !path.contains(each.id)) removed.insert(each.id);
-    }
-    const std::string of_turn =
-        " WHERE turn = (SELECT id FROM turn WHERE session = ? AND number = ?)";
-    std::array<Statement, 4> statements{
-        Statement(*connection_, "DELETE FROM part" + of_turn),
-        Statement(*connection_, "DELETE FROM snapshot" + of_turn),
-        Statement(*connection_, "DELETE FROM name WHERE session = ? AND turn = ?"),
-        Statement(*connection_, "DELETE FROM turn WHERE session = ? AND number = ?")};
-    for (const TurnId each : removed) {
-        for (Statement& statement : statements) {
-            statement.number(0, session).number(1, each).run();
-        }
-    }
-    return static_cast<int64_t>(removed.size());
-}
-
-int64_t StoreFile::remove_session(int64_t session) {
-    const auto count = static_cast<int64_t>(turns(session).size());
-    const std::string of_turns = " WHERE turn IN (SELECT id FROM turn WHERE session = ?)";
-    for (const std::string& each :
-         {"part" + of_turns, "snapshot" + of_turns, std::string("name WHERE session = ?"),
-          std::string("turn WHERE session = ?"), std::string("beginning WHERE session = ?"),
-          std::string("session WHERE id = ?")}) {
-        Statement(*connection_, "DELETE FROM " + each).number(0, session).run();
-    }
-    return count;
 }
 
 std::vector<TurnRow> StoreFile::turns(int64_t session) {

@@ -109,10 +109,6 @@ private:
 
 class StoreFile {
 public:
-    // A store of version 1 has no compressed parts; it gets this version when it is opened for
-    // writing.
-    static constexpr int64_t kVersion = 2;
-
     // Opens the store, and creates a missing one unless it is opened read-only. Throws StoreError.
     StoreFile(const std::string& path, Connection::Access access);
     ~StoreFile();
@@ -209,10 +205,6 @@ public:
 
 private:
     struct Statements;
-
-    static std::unique_ptr<Statements> open_statements(Connection& connection,
-                                                       Connection::Access access,
-                                                       const std::string& path);
 
     std::string path_;
     std::unique_ptr<Connection> connection_;
