@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -111,8 +112,18 @@ private:
     // Called when the steps of `left_` are used up. False: run() must return `state_`.
     bool refill();
     void answer(Value result);
-    Value take(uint32_t operand);
-    Value make_object(const Program::Shape& shape, uint32_t first_operand);
+    // Returns the operand of a list or call. Moves a temporary value. Inline, because a CALL makes
+    // an object for its arguments.
+    Value take(uint32_t operand) {
+        Value& value = frame_[operand & ~Program::kTemporary];
+        return operand & Program::kTemporary ? std::move(value) : Value(value);
+    }
+    Value make_object(const Program::Shape& shape, uint32_t first_operand) {
+        return memory_.ordered_object(
+            shape.count,
+            [&](uint32_t i) { return program_->strings_[program_->keys_[shape.first + i]]; },
+            [&](uint32_t i) { return take(program_->operands_[first_operand + i]); });
+    }
     bool call_tool(const Instruction& instruction);
     bool print(const Value& value);
     bool format(const Value& text, const Value& object, Value& result);
