@@ -104,7 +104,7 @@ std::optional<std::uint64_t> number_of(const rapidjson::Value& object, const cha
     return member->value.GetUint64();
 }
 
-// A member of the body of a record or of a request; nothing without one.
+// A member of the body of a record; nothing without one.
 std::optional<std::uint64_t> number_of(std::string_view body, const char* name) {
     rapidjson::Document parsed;
     parsed.Parse<rapidjson::kParseIterativeFlag>(body.data(), body.size());
@@ -477,11 +477,13 @@ private:
         // Keeps the files of the turns that are undone.
         assets_.read();
         const bool is_to_beginning = what == "restart" || to == 0;
-        const nar_status status = what == "again"    ? host_.again()
-                                  : what == "resume" ? host_.resume(is_true(*body, "repeats"), *to)
-                                  : what == "undo"   ? host_.go_to(NAR_TURN_PREVIOUS)
-                                  : is_to_beginning  ? host_.go_to(NAR_TURN_BEGINNING)
-                                                     : host_.go_to(*to);
+        const nar_status status =
+            what == "again" ? host_.again()
+            : what == "resume"
+                ? host_.resume(*to, is_true(*body, "repeats") ? NAR_RESUME_REPEATS : 0)
+            : what == "undo"  ? host_.go_to(NAR_TURN_PREVIOUS)
+            : is_to_beginning ? host_.go_to(NAR_TURN_BEGINNING)
+                              : host_.go_to(*to);
         switch (status) {
             case NAR_OK: return Response::json(202, "{}\n");
             case NAR_BUSY:
@@ -489,10 +491,12 @@ private:
             case NAR_DECLINED:
                 return Response::problem(
                     409, "NOT_REPEATABLE",
-                    "a tool had begun that must not run twice; to run it again, "
-                    "add \"repeats\": true");
-            // Or the turn has not ended, or was not interrupted.
+                    "a tool that must not run twice had already started; to run it again, add "
+                    "\"repeats\": true");
+            // The turn has not ended, or was not interrupted; or there is no narrator.
             case NAR_INVALID_ARGUMENT:
+                return Response::problem(409, "NOT_POSSIBLE",
+                                         "this is not possible with that turn");
             case NAR_NOT_FOUND: return Response::problem(404, "NO_TURN", "there is no such turn");
             case NAR_UNSUPPORTED:
                 return Response::problem(501, "UNSUPPORTED",

@@ -60,9 +60,8 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
                                               "\" already has a session \"" + options_.session +
                                               "\"; give the new one a different id");
     }
-    if (row) {
-        previous_about_ = row->about;
-    } else {
+    const bool is_new = !row;
+    if (is_new) {
         row = opened_->create_session(options_.session, milliseconds(loop_.wall_us()),
                                       options_.about, state.empty() ? "{}" : state);
     }
@@ -76,8 +75,11 @@ Journal::Journal(Loop& loop, Writer& writer, Options options, std::string_view s
     }
     // Read it again: before it was locked, another process may have continued it.
     end_running_turns(*opened_, row_);
-    if (row->about != options_.about) new_about_ = options_.about;
     row = opened_->session(options_.session);
+    if (row && !is_new) {
+        previous_about_ = row->about;
+        if (row->about != options_.about) new_about_ = options_.about;
+    }
     current_ = row ? row->current : std::nullopt;
     last_ = opened_->last_turn(row_);
 }
@@ -184,12 +186,8 @@ void Journal::append_last_turns(std::string& out, std::optional<TurnId> last, ui
 }
 
 TurnId Journal::last_prompt() {
-    StoreFile& file = flushed_file();
-    // If the newest turn was interrupted, it is not the current turn but follows it.
-    TurnId latest = last_;
-    while (latest > 0 && before_host_turns(file, latest) != latest) --latest;
-    if (latest > 0 && is_interrupted_here(file, latest)) return latest;
-    return last_ended_prompt(file).id;
+    if (const auto turn = interrupted()) return *turn;
+    return last_ended_prompt(flushed_file()).id;
 }
 
 TurnRow Journal::last_ended_prompt(StoreFile& file) {
@@ -202,15 +200,18 @@ TurnRow Journal::last_ended_prompt(StoreFile& file) {
 }
 
 TurnId Journal::last_interrupted() {
-    if (const auto turn = interrupted()) return *turn;
+    StoreFile& file = flushed_file();
+    for (TurnId id = last_; id > 0; --id) {
+        if (is_interrupted_here(file, id)) return id;
+    }
     throw TurnError("TURN_MISSING", "no turn after the current one was interrupted");
 }
 
 std::optional<TurnId> Journal::interrupted() {
     StoreFile& file = flushed_file();
-    for (TurnId id = last_; id > 0; --id) {
-        if (is_interrupted_here(file, id)) return id;
-    }
+    TurnId newest = last_;
+    while (newest > 0 && before_host_turns(file, newest) != newest) --newest;
+    if (newest > 0 && is_interrupted_here(file, newest)) return newest;
     return std::nullopt;
 }
 
@@ -226,7 +227,7 @@ std::optional<TurnId> Journal::before_host_turns(StoreFile& file, std::optional<
 
 bool Journal::is_interrupted_here(StoreFile& file, TurnId turn) {
     const std::optional<TurnRow> row = file.turn(row_, turn);
-    return row && row->status == TurnStatus::Interrupted &&
+    return row && row->kind == TurnKind::Prompt && row->status == TurnStatus::Interrupted &&
            before_host_turns(file, row->parent) == before_host_turns(file, current_);
 }
 

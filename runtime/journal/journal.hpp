@@ -119,13 +119,15 @@ public:
     // Throws StoreError or TurnError.
     void append_last_turns(std::string& out, std::optional<TurnId> last, uint32_t count);
 
-    // last_prompt(): the newest turn, if it was interrupted and follows the current turn; otherwise
-    // the last prompt on the path to the current turn. last_interrupted(): the newest interrupted
-    // turn that follows the current turn. Both wait for the disk and throw StoreError or TurnError.
-    TurnId last_prompt();
-    TurnId last_interrupted();
-    // The same; nothing if there is none.
+    // The newest turn, apart from those of the host, if it is an interrupted prompt that follows the
+    // current turn. Waits for the disk. Throws StoreError.
     std::optional<TurnId> interrupted();
+    // interrupted(), otherwise the last prompt on the path to the current turn. Waits for the disk.
+    // Throws StoreError, or TurnError if there is none.
+    TurnId last_prompt();
+    // The last interrupted prompt that follows the current turn, even if later turns followed it,
+    // too. Throws as last_prompt().
+    TurnId last_interrupted();
 
     // The last prompt on the path to the current turn. Waits for the disk. Throws StoreError, or
     // TurnError if there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the language: PRINT, FORMAT, HAS and GET.
+// The functions PRINT, FORMAT, HAS and GET.
 #include <algorithm>
 #include <utility>
 

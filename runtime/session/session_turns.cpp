@@ -214,13 +214,22 @@ nar_status Session::submit_again(uint64_t turn, std::string_view by, uint64_t& s
 
 nar_status Session::submit_resume(uint64_t turn, bool repeats, std::string_view by,
                                   uint64_t& submission) {
-    return submit_prompt_of(by, submission, [&](journal::Journal& journal) {
-        journal::TurnRow row =
-            journal.turn(turn == NAR_TURN_INTERRUPTED ? journal.last_interrupted()
-                                                      : static_cast<journal::TurnId>(turn));
-        auto rest = rest_of(row, repeats);
-        return PromptOfTurn{std::move(row), std::move(rest)};
+    bool is_declined = false;
+    const nar_status status = submit_prompt_of(by, submission, [&](journal::Journal& journal) {
+        const std::optional<journal::TurnId> id = turn == NAR_TURN_INTERRUPTED
+                                                      ? journal.interrupted()
+                                                      : static_cast<journal::TurnId>(turn);
+        if (!id) throw journal::TurnError("TURN_MISSING", "the session has no interrupted prompt");
+        journal::TurnRow row = journal.turn(*id);
+        try {
+            auto rest = rest_of(row, repeats);
+            return PromptOfTurn{std::move(row), std::move(rest)};
+        } catch (const journal::TurnError& error) {
+            is_declined = std::string_view(error.code()) == "NOT_REPEATABLE";
+            throw;
+        }
     });
+    return is_declined ? NAR_DECLINED : status;
 }
 
 nar_status Session::submit_prompt_of(
@@ -278,8 +287,7 @@ nar_status Session::with_store(std::string_view by, const char* what,
     } catch (const journal::StoreError& error) {
         return refuse(NAR_LOG_ERROR, status_of(error), error.what());
     } catch (const journal::TurnError& error) {
-        const bool is_declined = std::string_view(error.code()) == "NOT_REPEATABLE";
-        return refuse(NAR_LOG_INFO, is_declined ? NAR_DECLINED : status_of(error), error.what());
+        return refuse(NAR_LOG_INFO, status_of(error), error.what());
     }
 }
 

@@ -192,7 +192,8 @@ TEST_F(TurnsTest, PluginReadsTheLastTurns) {
     EXPECT_EQ(turns->read(host, NAR_TURN_CURRENT, 1, nullptr, nullptr), NAR_INVALID_ARGUMENT);
 }
 
-// Plays a prompt whose tool ends the host, in a process of its own, and opens the game again.
+// A host is killed while a tool of its first turn runs that must not run twice, and opens the game
+// again.
 class InterruptedTest : public TurnsTest {
 protected:
     void SetUp() override {
@@ -200,10 +201,12 @@ protected:
             reply.plan(plan_of({entry("t", "pay")}));
         };
         store = folder / "saves.db";
+    }
+    void cut_off(const std::function<void()>& play_until_killed) {
         const pid_t child = ::fork();
         if (child == 0) {
             open([] { ::raise(SIGKILL); });
-            play("I pay");
+            play_until_killed();
             ::_exit(1);
         }
         int status = 0;
@@ -212,6 +215,7 @@ protected:
         open([this] { ++paid; });
     }
     void open(std::function<void()> pay) {
+        close();
         open_engine();
         open_session({.id = "s", .narrator = narrator, .store = store});
         extend();
@@ -231,24 +235,35 @@ protected:
 };
 
 TEST_F(InterruptedTest, PluginFindsAndResumesThePrompt) {
+    cut_off([this] { play("I pay"); });
     EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre("1I pay"));
     EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_DECLINED) << "it might pay twice";
     EXPECT_EQ(resume(NAR_TURN_INTERRUPTED, 2), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(paid, 0);
-    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED, NAR_RESUME_REPEATS), NAR_OK);
+    session->patch_state("{}");
+    EXPECT_EQ(turns->resume(host, NAR_TURN_INTERRUPTED, NAR_RESUME_REPEATS, nullptr), NAR_OK);
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_BUSY);
     EXPECT_EQ(paid, 1);
-    EXPECT_EQ(current(), 2);
+    EXPECT_EQ(current(), 3);
     EXPECT_TRUE(recorder.one(Kind::SessionMoved).body["playsAgain"].boolean());
-    EXPECT_EQ(resume(2), NAR_INVALID_ARGUMENT) << "it has ended";
+    EXPECT_EQ(resume(3), NAR_INVALID_ARGUMENT) << "it has ended";
 }
 
 TEST_F(InterruptedTest, PromptThatWasPlayedPastIsFoundByItsNumberOnly) {
+    cut_off([this] { play("I pay"); });
     play("I go on");
-    EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre());
+    EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
+    EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre()) << "it is not the newest turn";
     EXPECT_EQ(read_status, NAR_OK);
     EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_NOT_FOUND);
     EXPECT_EQ(resume(1, NAR_RESUME_REPEATS), NAR_OK);
     EXPECT_EQ(paid, 2);
+}
+
+TEST_F(InterruptedTest, PlanOfTheHostIsNotAPrompt) {
+    cut_off([this] { run(plan_of({entry("t", "pay")})); });
+    EXPECT_THAT(read(NAR_TURN_INTERRUPTED, 1), ElementsAre());
+    EXPECT_EQ(resume(NAR_TURN_INTERRUPTED), NAR_NOT_FOUND);
 }
 
 TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
@@ -258,6 +273,7 @@ TEST_F(TurnsTest, SessionWithoutANarratorPlaysNothingAgain) {
     open_session({.id = id, .store = store});
     extend();
     EXPECT_EQ(turns->again(host, NAR_TURN_CURRENT, nullptr), NAR_INVALID_ARGUMENT);
+    EXPECT_EQ(turns->resume(host, 1, 0, nullptr), NAR_INVALID_ARGUMENT);
     EXPECT_EQ(go_to(NAR_TURN_PREVIOUS), NAR_OK);
 }
 

@@ -1050,7 +1050,7 @@ TEST(PluginHost, GoesToStoredTurns) {
         EXPECT_EQ("[3]", json);
         EXPECT_EQ(NAR_NOT_FOUND, host.read_turns(json, 3, 9));
         EXPECT_EQ(NAR_DECLINED, host.resume());
-        EXPECT_EQ(NAR_OK, host.resume(true));
+        EXPECT_EQ(NAR_OK, host.resume(NAR_TURN_INTERRUPTED, NAR_RESUME_REPEATS));
         fake.missing = {NAR_HOST_TURNS};
     });
     EXPECT_THAT(fake.moves, ElementsAre(NAR_TURN_PREVIOUS, NAR_TURN_INTERRUPTED));

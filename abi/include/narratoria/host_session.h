@@ -83,11 +83,11 @@ typedef struct nar_host_turns {
      * [engine-thread, active] */
     nar_status (*read)(const nar_host *host, uint64_t turn, uint32_t count, nar_write_fn write,
                        void *user);
-    /* Goes to the end of the turn before an interrupted prompt and plays what it lacks, as
-     * nar_session_resume does: `turn` is its number or NAR_TURN_INTERRUPTED, `flags` is 0 or
-     * NAR_RESUME_REPEATS. NAR_DECLINED: a tool had begun that is not repeatable; only
-     * NAR_RESUME_REPEATS runs it a second time. NAR_INVALID_ARGUMENT: the turn is not an interrupted
-     * prompt, `flags` has another bit, or the session has no narrator. [engine-thread, active] */
+    /* Resumes an interrupted prompt, as nar_session_resume does. `turn` is its number or
+     * NAR_TURN_INTERRUPTED, `flags` 0 or NAR_RESUME_REPEATS. NAR_DECLINED: a tool that is not
+     * repeatable had already started; NAR_RESUME_REPEATS runs it a second time.
+     * NAR_INVALID_ARGUMENT: the turn is not an interrupted prompt, `flags` has another bit, or the
+     * session has no narrator. [engine-thread, active] */
     nar_status (*resume)(const nar_host *host, uint64_t turn, uint32_t flags, uint64_t *submission);
 } nar_host_turns;
 

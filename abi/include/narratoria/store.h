@@ -63,8 +63,8 @@ NAR_API nar_status nar_store_read_turns(nar_str store, nar_str session, nar_text
 /* The turn before the last prompt up to the current turn: going there undoes the prompt. Only for
  * nar_session_go_to and nar_host_turns. */
 #define NAR_TURN_PREVIOUS (UINT64_MAX - 1)
-/* The last interrupted prompt that directly follows the current turn. Only for `read` and `resume`
- * of nar_host_turns. */
+/* The newest turn of the session, if it is an interrupted prompt that directly follows the current
+ * turn; turns of the host do not count. Only for `read` and `resume` of nar_host_turns. */
 #define NAR_TURN_INTERRUPTED (UINT64_MAX - 2)
 
 /* A flag of nar_session_resume and nar_host_turns: also run tools that are not repeatable. */

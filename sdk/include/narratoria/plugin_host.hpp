@@ -599,16 +599,14 @@ public:
                                     : functions->again(core_->host(), turn, submission);
     }
 
-    // Plays what an interrupted prompt lacks, by default the last one that follows the current turn.
-    // NAR_DECLINED: a tool had begun that must not run twice; only `repeats` allows it. Otherwise
-    // returns as go_to(). Engine thread.
-    nar_status resume(bool repeats = false, std::uint64_t turn = NAR_TURN_INTERRUPTED,
+    // Resumes an interrupted prompt, by default the one that follows the current turn. `flags`: 0 or
+    // NAR_RESUME_REPEATS. NAR_DECLINED: a tool that must not run twice had already started, and the
+    // flag does not allow it. Otherwise returns as go_to(). Engine thread.
+    nar_status resume(std::uint64_t turn = NAR_TURN_INTERRUPTED, std::uint32_t flags = 0,
                       std::uint64_t* submission = nullptr) const {
         const auto* functions = core_->find<nar_host_turns>();
-        return functions == nullptr
-                   ? NAR_UNSUPPORTED
-                   : functions->resume(core_->host(), turn, repeats ? NAR_RESUME_REPEATS : 0,
-                                       submission);
+        return functions == nullptr ? NAR_UNSUPPORTED
+                                    : functions->resume(core_->host(), turn, flags, submission);
     }
 
     // Appends the last `count` turns up to a stored turn, by default the current one, as a JSON

@@ -157,7 +157,8 @@ def test_interrupted_prompt_is_resumed_and_a_tool_runs_twice_only_if_wanted(inte
     prompt = stream.session["interrupted"]
     assert (prompt["id"], prompt["prompt"]) == (2, "pay")
     move(interrupted, "resume", 1).has(400, "BAD_TURN")
-    move(interrupted, "resume", 1, to=1).has(404, "NO_TURN")
+    move(interrupted, "resume", 1, to=1).has(409, "NOT_POSSIBLE")
+    move(interrupted, "resume", 1, to=9).has(404, "NO_TURN")
     move(interrupted, "resume", 1, to=2).has(409, "NOT_REPEATABLE")
     move(interrupted, "resume", 1, to=2, repeats=True).has(202)
     records = stream.until_turn_ended()

@@ -137,10 +137,14 @@ describe("a move", () => {
   });
 
   it("resumes an interrupted prompt, and asks before a tool runs twice", async () => {
-    const { prompts, posted } = setting(() => ({ status: 409, code: "NOT_REPEATABLE", message: "" }));
+    let code = "NOT_REPEATABLE";
+    const { prompts, posted } = setting(() => ({ status: 409, code, message: "" }));
     await prompts.move({ resume: 4, repeats: false });
     expect(posted).toEqual([["/api/resume", '{"to":4,"repeats":false}']]);
     expect([prompts.needsRepeats, prompts.busy, prompts.refusal]).toEqual([true, false, ""]);
+    code = "OTHER_TURN";
+    await prompts.move({ resume: 4, repeats: true });
+    expect([prompts.needsRepeats, prompts.refusal]).toEqual([true, expect.stringMatching(/has gone on/)]);
   });
 
   it("that fails later is refused with the game's words", async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The player's prompts: being sent, waiting for their turn, or refused with a message; and the moves that undo or repeat them.
+// The player's prompts: being sent, waiting for their turn, or refused with a message; and the moves that undo, repeat or resume them.
 import { enterAgain } from "./connection_token.ts";
 import type { Session, Turn } from "./session/session.ts";
 
@@ -28,7 +28,7 @@ export class Prompts {
   refusal = "";
   isCancelling = false;
   isMoving = false;
-  // True if a tool of the interrupted prompt had begun that must not run twice.
+  // True if a tool of the interrupted prompt that must not run twice had already started.
   needsRepeats = false;
   #session: Session;
   // Turns that this window cancelled. Other windows do not know of it.
@@ -113,8 +113,9 @@ export class Prompts {
       this.#patience = setTimeout(() => this.#endMove(), kPatience);
       return this.#follow();
     }
-    this.needsRepeats = answer.code === "NOT_REPEATABLE";
-    this.#endMove(this.needsRepeats ? "" : moveWordsFor(answer));
+    const needsRepeats = answer.code === "NOT_REPEATABLE";
+    this.needsRepeats ||= needsRepeats;
+    this.#endMove(needsRepeats ? "" : moveWordsFor(answer));
   }
 
   #endMove(refusal = ""): void {
@@ -190,6 +191,7 @@ function moveWordsFor(answer: Answer): string {
   if (answer.code === "BUSY") return "The story is busy. Wait for a turn to end.";
   if (answer.code === "OTHER_TURN") return "The story has gone on in the meantime.";
   if (answer.code === "NO_TURN") return "There is no such turn.";
+  if (answer.code === "NOT_POSSIBLE") return "That is not possible with this turn.";
   return wordsFor(answer);
 }
 

@@ -13,7 +13,7 @@ const kPrompt = 200;
 @customElement("narratoria-interrupted")
 export class InterruptedPrompt extends LitElement {
   @property({ attribute: false }) prompt: Interrupted | undefined;
-  // True if a tool of the prompt had begun that must not run twice.
+  // True if a tool of the prompt that must not run twice had already started.
   @property({ type: Boolean }) repeats = false;
   // True if nothing runs, so that the player can resume it.
   @property({ type: Boolean }) quiet = false;
@@ -33,6 +33,10 @@ export class InterruptedPrompt extends LitElement {
       p {
         margin: 0 0 0.35em;
         font: italic 0.9375em / 1.6 var(--font-story);
+      }
+
+      p:empty {
+        margin: 0;
       }
 
       mdui-button {
@@ -60,7 +64,7 @@ export class InterruptedPrompt extends LitElement {
     return html`<p>
         Your last prompt was interrupted: <bdi lang=${this.language || nothing}>${shortened(prompt.text, kPrompt)}</bdi>
       </p>
-      ${this.repeats ? html`<p role="status">Part of it had begun that should not happen twice. You can play on without it.</p>` : nothing}
+      <p role="status">${this.repeats ? "A part that should not happen twice had already started. You can also play on without it." : nothing}</p>
       ${this.quiet ? html`<mdui-button variant="text" @click=${resume}>${this.repeats ? "Resume anyway" : "Resume"}</mdui-button>` : nothing}`;
   }
 }

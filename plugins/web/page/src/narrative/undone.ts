@@ -94,7 +94,7 @@ export class UndoneTurns extends LitElement {
     const { turns } = this;
     const prompt = turns.find((one) => one.prompt !== undefined)?.prompt?.text;
     return html`<details ?open=${this.isOpen} @toggle=${this.#toggled}>
-      <summary>${icon("right")}<span>${counted(turns.length, "undone turn")}${prompt === undefined ? nothing : html`: <bdi lang=${this.language || nothing}>${shortened(prompt, kPrompt)}</bdi>`}</span></summary>
+      <summary>${icon("right")}<span>${counted(turns.filter((one) => one.movedTo === undefined).length, "undone turn")}${prompt === undefined ? nothing : html`: <bdi lang=${this.language || nothing}>${shortened(prompt, kPrompt)}</bdi>`}</span></summary>
       ${this.isOpen
         ? html`<div class="turns">
             ${repeat(

@@ -169,13 +169,14 @@ describe("a game that continues", () => {
     expect([session.turnId, session.busy]).toEqual([6, false]);
   });
 
-  it("names the prompt that was interrupted until the story goes on", () => {
+  const cut = (turns: JsonObject[]): Session => {
+    const session = new Session();
     const interrupted = { id: 7, kind: "prompt", prompt: "I jump", status: "interrupted" };
-    const cut = (turns: JsonObject[]): Session => {
-      const session = new Session();
-      session.open({ sessionId: "s", title: "", last: 0, turns, interrupted });
-      return session;
-    };
+    session.open({ sessionId: "s", title: "", last: 0, turns, interrupted });
+    return session;
+  };
+
+  it("names the prompt that was interrupted until the story goes on", () => {
     const after = (draft: Draft): unknown => {
       const session = cut(past);
       session.take(numbered([draft], 20), true);
@@ -187,11 +188,16 @@ describe("a game that continues", () => {
   });
 
   it("does not call a resumed prompt played again", () => {
-    const again = (turn: number): Draft[] => [
-      { kind: "session_moved", event: { turn, narrative: "", choices: [], playsAgain: true } },
-      { kind: "prompt", event: { text: "I jump" } },
-    ];
-    expect([6, 4].map((turn) => opened(...again(turn)).turns.at(-1)!.isAgain)).toEqual([false, true]);
+    const again = (text: string): boolean | undefined => {
+      const session = cut([]);
+      // After a turn of the host, which is not shown.
+      session.take(numbered([
+        { kind: "session_moved", event: { turn: 1, narrative: "", choices: [], playsAgain: true } },
+        { kind: "prompt", event: { text } },
+      ]));
+      return session.turns.at(-1)!.isAgain;
+    };
+    expect([again("I jump"), again("I look")]).toEqual([false, true]);
   });
 
   it("says whether earlier turns are not shown", () => {

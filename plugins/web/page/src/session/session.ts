@@ -238,9 +238,12 @@ export class Session {
   #prompt(record: EventRecord, time: number): void {
     const before = this.running;
     if (before !== undefined) endTurn(before, "completed", record.seq, time);
+    const text = textOf(record.event, "text") ?? "";
+    // An interrupted prompt was not played to its end before.
+    const resumes = this.interrupted?.text === text;
     const turn = this.#newTurn(record, time);
-    turn.prompt = { text: textOf(record.event, "text") ?? "" };
-    turn.isAgain = this.#playsAgain;
+    turn.prompt = { text };
+    turn.isAgain = this.#playsAgain && !resumes;
     this.#playsAgain = false;
   }
 
@@ -329,18 +332,14 @@ export class Session {
 
   #sessionMoved(record: EventRecord, time: number): void {
     const to = numberOf(record.event, "turn") ?? 0;
-    const from = this.turnId;
     this.turnId = to;
-    this.interrupted = undefined;
     const last = goBack(this.turns, this.#current, to, record.seq);
     this.#current = last;
     ({ story: this.story, branches: this.branches } = arranged(this.turns, last, record.seq));
     if (record.state !== undefined) this.#replaceState(record.state, time);
-    const playsAgain = flagOf(record.event, "playsAgain") === true;
-    // An interrupted prompt begins where the session is, and was not played to its end before.
-    this.#playsAgain = playsAgain && to !== from;
+    this.#playsAgain = flagOf(record.event, "playsAgain") === true;
     // The player has read what comes before that prompt.
-    if (playsAgain) return;
+    if (this.#playsAgain) return;
     const turn = blankTurn(this.turns.length, record.seq, time);
     turn.previous = last;
     turn.movedTo = to;
