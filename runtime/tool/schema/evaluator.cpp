@@ -6,21 +6,19 @@
 #include <utility>
 
 #include "base/bytes/utf8.hpp"
-#include "base/hash.hpp"
 #include "base/json/pointer.hpp"
 #include "base/json/writer.hpp"
-#include "base/near_name.hpp"
+#include "tool/schema/alternatives.hpp"
 #include "tool/schema/evaluated.hpp"
 #include "tool/schema/fault_text.hpp"
 #include "tool/schema/same_value.hpp"
+#include "tool/schema/unknown_member.hpp"
 
 namespace narratoria::tool {
 namespace {
 
 using json::Value;
 
-// Similar names are only looked for in shorter lists, which bounds the work.
-constexpr size_t kMostNames = 200;
 // Larger lists of strings use binary search.
 constexpr size_t kFewTexts = 8;
 // Comparing this many names is faster than computing a hash.
@@ -383,34 +381,13 @@ private:
     }
 
     bool is_unique(Value value, uint64_t count) {
-        struct Hashed {
-            uint64_t hash;
-            size_t at;
-            Value value;
-        };
         if (count < 2) return true;
-        std::vector<Hashed> all;
-        all.reserve(count);
-        for (const Value element : value.elements()) {
-            all.push_back({hash_value(element, steps_), all.size(), element});
-            if (steps_ == 0) return false;
-        }
-        std::sort(all.begin(), all.end(), [](const Hashed& a, const Hashed& b) {
-            return a.hash != b.hash ? a.hash < b.hash : a.at < b.at;
+        const auto repeated = find_repeated(value, count, steps_);
+        if (!repeated) return steps_ > 0;
+        return fail(value, "uniqueItems", [&] {
+            return "repeats an element: those at " + std::to_string(repeated->first) + " and " +
+                   std::to_string(repeated->second) + " are equal";
         });
-        for (size_t i = 1; i < all.size(); ++i) {
-            for (size_t j = i; j-- > 0 && all[j].hash == all[i].hash;) {
-                if (!same_value(all[j].value, all[i].value, steps_)) {
-                    if (steps_ == 0) return false;
-                    continue;
-                }
-                return fail(value, "uniqueItems", [&] {
-                    return "repeats an element: those at " + std::to_string(all[j].at) + " and " +
-                           std::to_string(all[i].at) + " are equal";
-                });
-            }
-        }
-        return true;
     }
 
     bool contains(const ArrayRules& rules, Value value, Evaluated* seen) {
@@ -535,22 +512,8 @@ private:
     }
 
     bool fail_unknown(const ObjectRules& rules, json::Value object, const json::Member& member) {
-        return fail(member.value, "additionalProperties", [&] {
-            std::vector<std::string_view> names, absent;
-            for (const Property& each : rules.properties) {
-                if (each.rule == kNoRule) continue;
-                names.push_back(each.name);
-                if (names.size() <= kMostNames && !object.find(each.name)) {
-                    absent.push_back(each.name);
-                }
-            }
-            if (names.empty()) return std::string("is unknown; no members are allowed");
-            const std::string_view meant =
-                names.size() > kMostNames ? "" : near_name(member.key, absent);
-            if (!meant.empty()) return "is unknown; did you mean " + json::quoted(meant) + "?";
-            return "is unknown; allowed members are " +
-                   listed(names, [](auto name) { return json::quoted(name); });
-        });
+        return fail(member.value, "additionalProperties",
+                    [&] { return unknown_member(rules, object, member.key); });
     }
 
     bool fail_required(const ObjectRules& rules, const Bits& present) {
@@ -725,53 +688,18 @@ private:
             all.push_back(std::move(part));
         }
         if (steps_ == 0) return;
-        const auto is_other_type = [&](const SchemaFaults& part) {
-            return !part.empty() && part[0].keyword == "type" && part[0].pointer == path_;
-        };
-        // A constant member, or a constant value, distinguishes alternatives.
-        const auto is_other_constant = [&](const SchemaFaults& part) {
-            return std::any_of(part.begin(), part.end(), [&](const SchemaFault& each) {
-                return each.keyword == "const" &&
-                       each.pointer.find('/', path_.size() + 1) == std::string::npos;
-            });
-        };
-        uint8_t types = 0;
-        std::vector<const SchemaFaults*> near;
-        for (const SchemaFaults& part : all) {
-            if (is_other_type(part)) types |= part[0].expected;
-            else near.push_back(&part);
-        }
-        if (all.size() == alternatives.size() && near.empty()) {
-            wrong_type(types, value);
+        const NearAlternatives found = near_alternatives(all, path_);
+        if (all.size() == alternatives.size() && found.near.empty()) {
+            wrong_type(found.other_types, value);
             return;
         }
-        if (near.size() > 1) {
-            std::vector<const SchemaFaults*> nearest;
-            for (const SchemaFaults* part : near) {
-                if (!is_other_constant(*part)) nearest.push_back(part);
-            }
-            if (nearest.size() == 1) near = nearest;
-        }
-        if (near.size() == 1) {
-            for (const SchemaFault& each : *near[0]) {
+        if (found.near.size() == 1) {
+            for (const SchemaFault& each : *found.near[0]) {
                 if (faults_->size() < Schema::kMaxFaults) faults_->push_back(each);
             }
             return;
         }
-        fail(value, keyword, [&] {
-            std::string out =
-                "fits none of the " + std::to_string(alternatives.size()) + " alternatives";
-            size_t count = 0;
-            for (const SchemaFaults* part : near) {
-                if (part->empty()) continue;
-                if (count++ == 4) return out + "; …";
-                const std::string below = (*part)[0].pointer.substr(path_.size());
-                out += (count == 1 ? ": " : "; or: ") +
-                       (below.empty() ? std::string("it") : json::quoted(below)) + " " +
-                       (*part)[0].message;
-            }
-            return out;
-        });
+        fail(value, keyword, [&] { return none_fits(found, alternatives.size(), path_); });
     }
 
     const Program& program_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool/schema/same_value.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "base/hash.hpp"
 #include "tool/schema/decimal.hpp"
 
@@ -83,6 +86,31 @@ uint64_t hash_value(json::Value value, uint64_t& steps) {
             return out ^ seed;
         default: return out * 0x9E3779B97F4A7C15ull ^ seed;
     }
+}
+
+std::optional<std::pair<size_t, size_t>> find_repeated(json::Value array, uint64_t count,
+                                                       uint64_t& steps) {
+    struct Hashed {
+        uint64_t hash;
+        size_t at;
+        json::Value value;
+    };
+    std::vector<Hashed> all;
+    all.reserve(count);
+    for (const json::Value element : array.elements()) {
+        all.push_back({hash_value(element, steps), all.size(), element});
+        if (steps == 0) return std::nullopt;
+    }
+    std::sort(all.begin(), all.end(), [](const Hashed& a, const Hashed& b) {
+        return a.hash != b.hash ? a.hash < b.hash : a.at < b.at;
+    });
+    for (size_t i = 1; i < all.size(); ++i) {
+        for (size_t j = i; j-- > 0 && all[j].hash == all[i].hash;) {
+            if (same_value(all[j].value, all[i].value, steps)) return {{all[j].at, all[i].at}};
+            if (steps == 0) return std::nullopt;
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace narratoria::tool
