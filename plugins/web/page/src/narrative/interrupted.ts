@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The prompt of a saved game that was interrupted, with a button to resume it.
-import { LitElement, css, html, nothing } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { LitElement, type PropertyValues, css, html, nothing } from "lit";
+import { customElement, property, query } from "lit/decorators.js";
 import "mdui/components/button.js";
 import type { Move } from "../prompts.ts";
 import type { Interrupted } from "../session/session.ts";
@@ -19,6 +19,7 @@ export class InterruptedPrompt extends LitElement {
   @property({ type: Boolean }) quiet = false;
   // The language of the story's texts; "" if unknown.
   @property() language = "";
+  @query("mdui-button") private button: LitElement | null | undefined;
 
   static override styles = [
     shared,
@@ -55,6 +56,12 @@ export class InterruptedPrompt extends LitElement {
       }
     `,
   ];
+
+  // The player has just pressed the button, which now asks.
+  protected override updated(changed: PropertyValues): void {
+    const { button } = this;
+    if (this.repeats && changed.has("quiet")) void button?.updateComplete.then(() => button.focus());
+  }
 
   override render(): unknown {
     const prompt = this.prompt;

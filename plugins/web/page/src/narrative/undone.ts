@@ -94,7 +94,7 @@ export class UndoneTurns extends LitElement {
     const { turns } = this;
     const prompt = turns.find((one) => one.prompt !== undefined)?.prompt?.text;
     return html`<details ?open=${this.isOpen} @toggle=${this.#toggled}>
-      <summary>${icon("right")}<span>${counted(turns.filter((one) => one.movedTo === undefined).length, "undone turn")}${prompt === undefined ? nothing : html`: <bdi lang=${this.language || nothing}>${shortened(prompt, kPrompt)}</bdi>`}</span></summary>
+      <summary>${icon("right")}<span>${counted(playedIn(turns), "undone turn")}${prompt === undefined ? nothing : html`: <bdi lang=${this.language || nothing}>${shortened(prompt, kPrompt)}</bdi>`}</span></summary>
       ${this.isOpen
         ? html`<div class="turns">
             ${repeat(
@@ -120,4 +120,9 @@ export class UndoneTurns extends LitElement {
     // Sent before the turns are rendered: the story must not follow its growing end.
     if (this.isOpen) this.dispatchEvent(new CustomEvent("unfold", { bubbles: true, composed: true }));
   };
+}
+
+// The number of turns that were played, with the branches among them. A move is not one.
+function playedIn(branch: readonly Turn[]): number {
+  return branch.reduce((sum, turn) => turn.branches.reduce((rest, one) => rest + playedIn(one), sum + (turn.movedTo === undefined ? 1 : 0)), 0);
 }
