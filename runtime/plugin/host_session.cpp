@@ -73,24 +73,39 @@ nar_status prompt_cancel_all(const nar_host* host) {
     });
 }
 
-nar_status turns_go_to(const nar_host* host, uint64_t turn, uint64_t* submission) {
-    return on_engine_thread(host, "turns.go_to", [&](Instance& instance) {
+// `submit` submits a move of the session and sets its number.
+template <typename Submit>
+nar_status submit_move(const nar_host* host, const char* name, uint64_t* submission,
+                       Submit&& submit) {
+    return on_engine_thread(host, name, [&](Instance& instance) {
         uint64_t number = 0;
-        const nar_status status =
-            instance.session().submit_go_to(turn, instance.library().id, number);
+        const nar_status status = submit(instance.session(), instance.library().id, number);
         if (status == NAR_OK && submission != nullptr) *submission = number;
         return status;
     });
 }
 
+nar_status turns_go_to(const nar_host* host, uint64_t turn, uint64_t* submission) {
+    return submit_move(host, "turns.go_to", submission,
+                       [&](SessionAccess& session, const std::string& by, uint64_t& number) {
+                           return session.submit_go_to(turn, by, number);
+                       });
+}
+
 nar_status turns_again(const nar_host* host, uint64_t turn, uint64_t* submission) {
-    return on_engine_thread(host, "turns.again", [&](Instance& instance) {
-        uint64_t number = 0;
-        const nar_status status =
-            instance.session().submit_again(turn, instance.library().id, number);
-        if (status == NAR_OK && submission != nullptr) *submission = number;
-        return status;
-    });
+    return submit_move(host, "turns.again", submission,
+                       [&](SessionAccess& session, const std::string& by, uint64_t& number) {
+                           return session.submit_again(turn, by, number);
+                       });
+}
+
+nar_status turns_resume(const nar_host* host, uint64_t turn, uint32_t flags, uint64_t* submission) {
+    return submit_move(
+        host, "turns.resume", submission,
+        [&](SessionAccess& session, const std::string& by, uint64_t& number) -> nar_status {
+            if ((flags & ~NAR_RESUME_REPEATS) != 0) return NAR_INVALID_ARGUMENT;
+            return session.submit_resume(turn, flags != 0, by, number);
+        });
 }
 
 nar_status turns_read(const nar_host* host, uint64_t turn, uint32_t count, nar_write_fn write,
@@ -101,17 +116,6 @@ nar_status turns_read(const nar_host* host, uint64_t turn, uint32_t count, nar_w
         const nar_status status =
             instance.session().read_turns(turn, count, instance.library().id, text);
         return status == NAR_OK ? write_out(instance, text, write, user) : status;
-    });
-}
-
-nar_status turns_resume(const nar_host* host, uint64_t turn, uint32_t flags, uint64_t* submission) {
-    return on_engine_thread(host, "turns.resume", [&](Instance& instance) -> nar_status {
-        if ((flags & ~NAR_RESUME_REPEATS) != 0) return NAR_INVALID_ARGUMENT;
-        uint64_t number = 0;
-        const nar_status status = instance.session().submit_resume(
-            turn, (flags & NAR_RESUME_REPEATS) != 0, instance.library().id, number);
-        if (status == NAR_OK && submission != nullptr) *submission = number;
-        return status;
     });
 }
 

@@ -7,6 +7,7 @@ import type { Move } from "../prompts.ts";
 import type { Interrupted } from "../session/session.ts";
 import { shortened } from "../text/shorten.ts";
 import { shared } from "../theme/shared.ts";
+import { remarkStyles } from "./remark.ts";
 
 const kPrompt = 200;
 
@@ -23,36 +24,14 @@ export class InterruptedPrompt extends LitElement {
 
   static override styles = [
     shared,
+    remarkStyles,
     css`
       :host {
-        display: block;
         margin-top: 1.5rem;
-        color: rgb(var(--mdui-color-on-surface-variant));
-        overflow-wrap: anywhere;
-      }
-
-      p {
-        margin: 0 0 0.35em;
-        font: italic 0.9375em / 1.6 var(--font-story);
       }
 
       p:empty {
         margin: 0;
-      }
-
-      mdui-button {
-        font-family: var(--font-page);
-      }
-
-      mdui-button::part(button),
-      mdui-button::part(label) {
-        padding-inline: 0;
-      }
-
-      @media print {
-        mdui-button {
-          display: none;
-        }
       }
     `,
   ];

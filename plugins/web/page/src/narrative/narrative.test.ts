@@ -168,6 +168,19 @@ describe("the story", () => {
     expect([texts(".moved").at(-1), texts(".words").at(-1)]).toEqual(["Played again", "y"]);
   });
 
+  it("counts the turns of a fold with those of the branches in it", async () => {
+    await take(["prompt", { text: "x" }], saved(1), ["prompt", { text: "y" }], saved(2));
+    await take(["session_moved", { turn: 1, narrative: "", choices: [] }], ["prompt", { text: "z" }], saved(3));
+    await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
+    expect(texts("summary").map((one) => one.replaceAll(/\s+/g, " "))).toEqual(["3 undone turns: x"]);
+  });
+
+  it("does not count a move that told an earlier turn", async () => {
+    await take(["session_moved", { turn: 9, narrative: "Earlier.", choices: [] }], ["prompt", { text: "x" }], saved(10));
+    await take(["session_moved", { turn: 0, narrative: "", choices: [] }]);
+    expect(texts("summary").map((one) => one.replaceAll(/\s+/g, " "))).toEqual(["1 undone turn: x"]);
+  });
+
   it("lets the player return to an undone turn", async () => {
     const picture = ofTool("tool_event", { type: "asset", assetId: "a", kind: "image", mediaType: "image/png", path: "/x.png", metadata: {} });
     await take(...started, ofTool("attempt_started", { attempt: 1 }), picture, saved(1), ["prompt", { text: "y" }], saved(2));

@@ -6,42 +6,41 @@ import "mdui/components/button.js";
 import { shared } from "../theme/shared.ts";
 import type { Remark } from "./words.ts";
 
+export const remarkStyles = css`
+  :host {
+    display: block;
+    color: rgb(var(--mdui-color-on-surface-variant));
+    overflow-wrap: anywhere;
+  }
+
+  p {
+    margin: 0 0 0.35em;
+    font: italic 0.9375em / 1.6 var(--font-story);
+  }
+
+  mdui-button {
+    font-family: var(--font-page);
+  }
+
+  mdui-button::part(button),
+  mdui-button::part(label) {
+    padding-inline: 0;
+  }
+
+  @media print {
+    mdui-button {
+      display: none;
+    }
+  }
+`;
+
 @customElement("narratoria-remark")
 export class TurnRemark extends LitElement {
   @property({ attribute: false }) remark: Remark | undefined;
   // True if the player can retry: only in the last turn, when nothing runs.
   @property({ type: Boolean }) open = false;
 
-  static override styles = [
-    shared,
-    css`
-      :host {
-        display: block;
-        color: rgb(var(--mdui-color-on-surface-variant));
-        overflow-wrap: anywhere;
-      }
-
-      p {
-        margin: 0 0 0.35em;
-        font: italic 0.9375em / 1.6 var(--font-story);
-      }
-
-      mdui-button {
-        font-family: var(--font-page);
-      }
-
-      mdui-button::part(button),
-      mdui-button::part(label) {
-        padding-inline: 0;
-      }
-
-      @media print {
-        mdui-button {
-          display: none;
-        }
-      }
-    `,
-  ];
+  static override styles = [shared, remarkStyles];
 
   override render(): unknown {
     const remark = this.remark;
